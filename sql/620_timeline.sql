@@ -8,7 +8,8 @@
 -- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else.
 -- note: is_exact is false where a line has no time of its own: event_at is then the latest moment
 -- note: that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after
--- note: the second in which the launcher saw it end.
+-- note: the second in which the launcher saw it end. A step of a chain whose line a fault cites is
+-- note: context.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
@@ -56,7 +57,10 @@ step as (
     select c.failure_id, s.utc_ns, true as is_exact, 'ais' as source, s.node_id,
         null::integer as rank,
         case when c.is_verdict and s.step <> 'cleanup'
-            and s.utc_ns <= f.stall_ns + 30000000000 then 1 else 2 end
+            and s.utc_ns <= f.stall_ns + 30000000000
+            and not exists (
+                from fault as n where n.failure_id = c.failure_id and n.weight = 1
+                    and n.file_id = s.file_id and n.line_no = s.line_no) then 1 else 2 end
             as weight,
         replace(s.step, '_', ' ') || coalesce(' ' || s.wid, '') || ': ' || s.message
             || case when s.repeat_count > 1 then ' (' || s.repeat_count::varchar || ' times)'

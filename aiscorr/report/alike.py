@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
+
+from aiscorr.report.blocks import ranges, shorten
 
 Item = TypeVar("Item")
 _NODE = re.compile(r"\b(target|proxy|node) \S+")
 _NUMBER = re.compile(r"\d+")
 #: Fewer are shown one by one.
 _MANY = 4
+_NAMED = 60
 
 
 def without_node(text: str) -> str:
@@ -19,23 +21,22 @@ def without_node(text: str) -> str:
     return _NUMBER.sub("#", _NODE.sub(r"\1", text))
 
 
-def gathered(items: Sequence[Item], key: Callable[[Item], object]) -> list[tuple[Item, int]]:
-    """The items in order; of many with the same key the first alone, with the number of the others.
+def gathered(items: Sequence[Item], key: Callable[[Item], object]) -> list[tuple[Item, list[Item]]]:
+    """The items in order; of many with the same key the first alone, with the others.
 
     An item of key None is never one of many.
     """
-    keys = [key(item) for item in items]
-    counts = Counter(name for name in keys if name is not None)
-    seen: set[object] = set()
-    found: list[tuple[Item, int]] = []
-    for item, name in zip(items, keys, strict=True):
-        is_many = counts[name] >= _MANY
-        if not is_many or name not in seen:
-            found.append((item, counts[name] - 1 if is_many else 0))
-        seen.add(name)
-    return found
+    groups: dict[object, list[Item]] = {}
+    found: list[tuple[Item, list[Item]]] = []
+    for number, item in enumerate(items):
+        name = key(item)
+        groups.setdefault(number if name is None else (name,), []).append(item)
+    for group in groups.values():
+        found += [(group[0], group[1:])] if len(group) >= _MANY else [(item, []) for item in group]
+    place = {id(item): number for number, item in enumerate(items)}
+    return sorted(found, key=lambda one: place[id(one[0])])
 
 
-def and_more(count: int) -> str:
-    """What stands behind the text of the first where so many others are alike."""
-    return f" (and {count} more like it)" if count else ""
+def and_more(count: int, ranks: Sequence[int] = ()) -> str:
+    """What stands behind the text of the first where so many others are alike, and of which ranks they are."""
+    return f" (and {count} more like it{f': ranks {shorten(ranges(ranks), _NAMED)}' if ranks else ''})" if count else ""

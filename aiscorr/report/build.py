@@ -197,7 +197,7 @@ order by position, case told_by when 'wid' then 1 when 'count' then 2 else 3 end
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no
 from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
-order by event_at, weight, source, node_id, rank, file_id, line_no, text
+order by event_at, source, node_id, rank, file_id, line_no, weight, text
 """
 _EVIDENCE = """
 with placed as (

@@ -70,14 +70,17 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     alone = [replace(target, node_id=f"t{number}", text=f"word {'x' * number}", line_no=number) for number in range(60)]
     crash = replace(base, text="crash: OSError", line_no=900)
     shown = timeline_section.shown_events(replace(failure, timeline=(*many, crash)))
-    assert [(item.text, more) for item, more in shown] == [("target t0 was rebalancing", 59), ("crash: OSError", 0)]
+    assert [(item.text, len(more)) for item, more in shown] == [
+        ("target t0 was rebalancing", 59),
+        ("crash: OSError", 0),
+    ]
     launchers = [replace(base, rank=None, text="cancel: Received 15", line_no=number) for number in range(9)]
     culprit = failure.culprit_ranks[0]
     ranks = [replace(crash, rank=number, text="crash: it") for number in (*range(20, 26), culprit)]
     told = timeline_section.shown_events(replace(failure, timeline=(crash, *launchers, *ranks)))
-    assert [(item.rank, more) for item, more in told] == [(5, 0), (None, 8), (20, 5), (culprit, 0)]
+    assert [(item.rank, len(more)) for item, more in told] == [(5, 0), (None, 8), (20, 5), (culprit, 0)]
     crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
-    assert crowd[-1] == (crash, 0) and len(crowd) == 40
+    assert crowd[-1] == (crash, []) and len(crowd) == 40
     suspicion = doc.RuledOut(
         "target t1 was rebalancing (01:00:00 to 01:00:50 UTC)", "it had ended 36 s before", "/t", 1
     )
@@ -99,14 +102,17 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
 
 
 def test_what_many_culprits_say_is_one_row(failure: doc.FailureReport) -> None:
-    """The same error of more culprits than a few takes one row, though its end differs; of few each has its own."""
+    """The same error of more culprits than a few takes one row, though its end differs; of few each but a retry."""
     assert failure.first_error_at is not None
     base = replace(failure.timeline[0], weight=1, node_id=None, path="/w", at=failure.first_error_at)
     items = tuple(replace(base, rank=n, text=f"crash: {'E' * 200} port {n}", line_no=n) for n in range(9))
     many = replace(failure, timeline=items, culprit_ranks=tuple(range(9)))
-    assert [(item.rank, more) for item, more in timeline_section.shown_events(many)] == [(0, 8)]
+    assert [(item.rank, len(more)) for item, more in timeline_section.shown_events(many)] == [(0, 8)]
     few = replace(failure, timeline=items[:4], culprit_ranks=(0, 1, 2, 3))
     assert len(timeline_section.shown_events(few)) == 4
+    retries = tuple(replace(item, text="retry: 1 of 3") for item in items[:4])
+    block, *_ = timeline_section.blocks(replace(few, timeline=retries), Places({}))
+    assert isinstance(block, Table) and ["ranks 1-3)" in str(row[2]) for row in block.rows] == [True]
 
 
 def test_own_request_is_shown(failure: doc.FailureReport) -> None:

@@ -5,6 +5,7 @@ The rank's own request and the lines that the verdict cites are always shown; of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -31,8 +32,8 @@ _TEXT = 100
 _LONG = 220
 #: Why a killed node is shown by a later line, in the time of its own clock.
 _RESTART = ": its process vanished without shutdown lines; known from its next start"
-#: How the reason of a line begins that is the error of a rank.
-_ERROR = "the error of rank"
+#: How the reason of a line begins that is the error of one rank, of some by number, or of a count of ranks.
+_ERROR = re.compile(r"the error of (?:\d+ )?ranks?\b")
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE, _SOON = timedelta(seconds=30), timedelta(seconds=1)
 _COUNTED = "The rank's too, as their moments and counts of entries say"
@@ -159,7 +160,7 @@ def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
 def _line(line: CitedLine, places: Places) -> Line:
     head = f"{clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)} {line.why}".strip()
     mark = "" if line.check in (None, "verified") else f" [{line.check}]"
-    limit = _LONG if line.why.startswith(_ERROR) else _TEXT
+    limit = _LONG if _ERROR.match(line.why) else _TEXT
     return head, said(line.text or "", limit), places.line(line.path, line.line_no, line.locator) + mark
 
 
@@ -260,7 +261,7 @@ def _errors(failure: FailureReport, chain: Chain) -> list[CitedLine]:
     """The errors of ranks that the verdict cites and that are no step of the chain."""
     known = {(step.path, step.line_no) for step in chain.steps}
     supports = failure.root_causes[0].supports if failure.root_causes else ()
-    return [line for line in supports if line.why.startswith(_ERROR) and (line.path, line.line_no) not in known]
+    return [line for line in supports if _ERROR.match(line.why) and (line.path, line.line_no) not in known]
 
 
 def _error(line: CitedLine, places: Places) -> tuple[datetime | None, Line]:

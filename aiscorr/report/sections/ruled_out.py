@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aiscorr.report.alike import and_more, gathered, without_node
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, ranges, shorten
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
 from aiscorr.report.document import FailureReport, RuledOut
 
 TITLE = "Ruled out"
@@ -13,7 +13,6 @@ ORDER = 80
 EMPTY = "Nothing else looked like the cause."
 
 _LIMIT = 15
-_NAMED = 60
 _RANK = re.compile(r"\brank (\d+)\b")
 _RANKS = re.compile(r"\branks \d")
 
@@ -21,18 +20,15 @@ _RANKS = re.compile(r"\branks \d")
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """One item a suspicion: what, because, line; what differs only in the node or in one rank stands once."""
     alike = gathered(failure.ruled_out, _alike)
-    ranks: dict[str | None, list[int]] = {}
-    for item in failure.ruled_out:
-        ranks.setdefault(_alike(item), []).extend(map(int, _RANK.findall(item.what)))
     items = tuple(
         (
-            f"{item.what}: {item.because}{_and_more(more, ranks[_alike(item)][1:])}",
+            f"{item.what}: {item.because}{and_more(len(more), _ranks(more))}",
             places.line(item.path, item.line_no),
         )
         for item, more in alike[:_LIMIT]
     )
     result: list[Block] = [Bullets(items)] if items else []
-    hidden = sum(1 + more for _, more in alike[_LIMIT:])
+    hidden = sum(1 + len(more) for _, more in alike[_LIMIT:])
     if hidden or len(alike) < len(failure.ruled_out):
         query = f"select * from ruled_out where failure_id = '{failure.failure_id}'"
         words = f"{hidden} more; all {len(failure.ruled_out)}" if hidden else "each"
@@ -48,8 +44,5 @@ def _alike(item: RuledOut) -> str | None:
     return words if _RANK.search(item.what) else None if _RANK.search(words) else without_node(words)
 
 
-def _and_more(count: int, ranks: list[int]) -> str:
-    """How many others are alike, and which ranks they are."""
-    if not count or not ranks:
-        return and_more(count)
-    return f" (and {count} more like it: ranks {shorten(ranges(ranks), _NAMED)})"
+def _ranks(items: list[RuledOut]) -> list[int]:
+    return [int(number) for item in items for number in _RANK.findall(item.what)]
