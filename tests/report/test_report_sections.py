@@ -81,9 +81,8 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     assert [(item.rank, len(more)) for item, more in told] == [(5, 0), (None, 8), (20, 5), (culprit, 0)]
     crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
     assert crowd[-1] == (crash, []) and len(crowd) == 40
-    suspicion = doc.RuledOut(
-        "target t1 was rebalancing (01:00:00 to 01:00:50 UTC)", "it had ended 36 s before", "/t", 1
-    )
+    span = "(01:00:00 to 01:00:50 UTC)"
+    suspicion = doc.RuledOut(f"target t1 was rebalancing {span}", "it had ended 36 s before", "/t", 1)
     others = [replace(suspicion, what=f"target t2{n} was rebalancing (01:00:0{n} to 01:00:51 UTC)") for n in range(3)]
     bullets, query = ruled_out_section.blocks(replace(failure, ruled_out=(suspicion, *others)), Places({}))
     assert isinstance(bullets, Bullets) and [text[-21:] for text, _ in bullets.items] == [" (and 3 more like it)"]
