@@ -6,11 +6,8 @@
 -- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell.
 -- note: Native calls tell activities but are no part of calls. Another thread that stands in a
 -- note: client of the storage fetches ahead for the main one, unless it uploads logs or asks a
--- note: hub, or the client has called the program's own code. What waits for a lock shows no call
--- note: of the lock (CPython has no frame for it), only the line that takes it, while a call of a
--- note: client, a queue or a sleep has frames of its own: two threads that are idle, with no
--- note: library on top, in one file of the program, while no thread runs (py-spy says which do),
--- note: hold what the other wants.
+-- note: hub, or the client has called the program's own code. A main thread that is idle in a line
+-- note: of the program may wait for a lock or sleep: CPython has no frame for either.
 create or replace view stack_stand as
 with rule as (
     select p.is_main, p.function, p.source_file, arg_min(r.activity, r.position) as activity,
@@ -37,14 +34,7 @@ call as (
 ),
 thread as (
     select
-        file_id, dump_no, thread_name, bool_or(is_main) as has_main, bool_or(is_active) as is_run,
-        arg_min(source_file, frame_no) as top_file, arg_min(line_no, frame_no) as top_line_no,
-        arg_min(place, frame_no) as top_place,
-        not is_run and regexp_matches(top_file, '^(/.*/)?[\w.-]+\.py$')
-            and not regexp_matches(top_file,
-                '(site|dist)-packages|lib/python|^(threading|queue|selectors|socket|ssl'
-                    '|subprocess)\.py$')
-            as is_still,
+        file_id, dump_no, thread_name,
         min(frame_no) filter (where not is_main and is_own) as own_no,
         min(frame_no) filter (where not is_main and activity = 'storage_wait') as client_no,
         arg_min(line_no, frame_no)
@@ -61,17 +51,6 @@ reader as (
     from thread
     where client_no < coalesce(own_no, 1000000) and not is_of_service
     group by file_id, dump_no
-),
-crossed as (
-    select m.file_id, m.dump_no, min(m.top_line_no) as line_no,
-        arg_min(m.top_place, m.top_line_no) as text
-    from thread as m
-    join thread as o on o.file_id = m.file_id and o.dump_no = m.dump_no
-        and o.top_file = m.top_file and o.thread_name <> m.thread_name and o.is_still
-    where m.has_main and m.is_still
-        and not exists (select 1 from thread as t
-            where t.file_id = m.file_id and t.dump_no = m.dump_no and t.is_run)
-    group by m.file_id, m.dump_no
 ),
 frame as (
     select
@@ -193,17 +172,10 @@ process as (
 select
     p.job_id, p.file_id, p.dump_no, p.attempt, p.path_rank, p.path, p.taken_ns, p.pid, p.parent_pid,
     p.host, p.task_no, p.stated_rank, p.local_rank, p.is_json, p.calls, p.places, p.told_kind,
-    case when t.file_id is not null then 'storage_wait' when x.file_id is not null then 'lock'
-        else p.activity end
-        as activity,
-    case when t.file_id is not null then 0.8 when x.file_id is not null then 0.7
-        else p.certainty end
-        as certainty,
-    coalesce(t.line_no, x.line_no, p.line_no) as line_no,
-    coalesce(t.text, x.text, p.text) as text
+    case when t.file_id is not null then 'storage_wait' else p.activity end as activity,
+    case when t.file_id is not null then 0.8 else p.certainty end as certainty,
+    coalesce(t.line_no, p.line_no) as line_no, coalesce(t.text, p.text) as text
 from process as p
 left join reader as t on t.file_id = p.file_id and t.dump_no = p.dump_no
     and coalesce(p.activity, 'lock') in ('batch_preparation', 'data_loading', 'lock', 'sleep')
     and coalesce(p.told_kind, 'worker') = 'worker'
-left join crossed as x on x.file_id = p.file_id and x.dump_no = p.dump_no
-    and p.activity is null and p.told_kind is null
