@@ -213,7 +213,6 @@ select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as wit
     0.7 as confidence, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
-join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
-    and s.utc_ns <= k.spoke_ns
+left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
 where coalesce(s.signal, 'victim') = 'victim' and s.is_uncaught
-    and s.tier in ('collective', 'launcher', 'network')
+    and s.tier in ('collective', 'launcher', 'network') and coalesce(s.utc_ns <= k.spoke_ns, true)
