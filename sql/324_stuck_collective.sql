@@ -4,6 +4,7 @@
 -- grain: it waiting
 -- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step, file_progress
 -- case: yes
+-- note: Of waits with several numbers in one group the lowest is the one that is told; is_split.
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs
 -- note: without counters leave out, their place_no stands for the line. Hang start is the line's
 -- note: time minus `ran for`; where that is not printed, minus the time-out. Who waits made all the
@@ -65,11 +66,13 @@ printed as (
         t.job_id, t.attempt, t.guid,
         max(t.process_group) as process_group,
         min(t.seq_num) as seq_num,
-        arg_min(t.op_type, coalesce(t.seq_num, 0))
-            filter (where t.op_type is not null) as first_op_type,
-        mode(t.op_type order by t.op_type) filter (where t.op_type is not null) as op_type,
-        mode(t.numel_in order by t.numel_in) filter (where t.numel_in is not null) as numel_in,
-        mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
+        count(distinct t.seq_num) as number_count,
+        mode(t.op_type order by t.op_type)
+            filter (where t.op_type is not null and t.is_first) as op_type,
+        mode(t.numel_in order by t.numel_in)
+            filter (where t.numel_in is not null and t.is_first) as numel_in,
+        mode(t.numel_out order by t.numel_out)
+            filter (where t.numel_out is not null and t.is_first) as numel_out,
         mode(t.timeout_ms order by t.timeout_ms)
             filter (where t.timeout_ms is not null) as timeout_ms,
         arg_min(t.ran_for_ms, (t.spoke_ns, t.file_id, t.line_no))
@@ -81,10 +84,13 @@ printed as (
         mode(t.collective order by t.collective)
             filter (where t.collective is not null) as collective,
         count(distinct t.rank) as rank_count,
-        arg_min(t.file_id, (t.spoke_ns, t.file_id, t.line_no)) as file_id,
-        arg_min(t.line_no, (t.spoke_ns, t.file_id, t.line_no)) as line_no,
-        arg_min(t.text, (t.spoke_ns, t.file_id, t.line_no)) as text
-    from told as t
+        arg_min(t.file_id, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as file_id,
+        arg_min(t.line_no, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as line_no,
+        arg_min(t.text, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as text
+    from (select *, seq_num is not distinct from min(seq_num)
+                over (partition by job_id, attempt, guid) as is_first
+        from told)
+        as t
     join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid
     group by t.job_id, t.attempt, t.guid
 )
@@ -111,6 +117,7 @@ select
         else p.user_location end
         as user_location,
     p.collective, coalesce(p.rank_count, d.waiting_count) as rank_count,
+    coalesce(p.number_count > 1, false) as is_split,
     coalesce(p.file_id, d.file_id) as file_id,
     case when p.file_id is not null then p.line_no else d.place_no end as line_no,
     coalesce(p.text, d.text) as text

@@ -78,7 +78,7 @@ moment as (
         k.guid, k.process_group, k.seq_num,
         coalesce(k.op_type, upper(replace(k.collective, '_', ''))) as op_type, k.numel_in,
         k.numel_out, k.timeout_ms, k.ran_for_ms,
-        k.rank_count as waiting_count,
+        k.rank_count as waiting_count, k.is_split,
         coalesce(p.user_location, k.user_location) as user_location,
         coalesce(k.file_id, d.file_id, s.file_id, f.stood_file_id, f.torn_file_id) as file_id,
         coalesce(k.line_no, d.line_no, s.line_no, f.stood_line_no, f.torn_line_no) as line_no
@@ -107,7 +107,7 @@ select
     m.cancel_ns, m.progress_ns, m.stood_ns, m.idle_from_ns,
     m.progress_ns is not null or coalesce(m.seq_num > s.value, false) as has_trained,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms,
-    m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no
+    m.ran_for_ms, m.waiting_count, m.is_split, m.user_location, m.file_id, m.line_no
 from moment as m
 join threshold as w on w.name = 'window_margin_s'
 join threshold as s on s.name = 'trained_seq_num'

@@ -115,7 +115,8 @@ hang as (
     select f.failure_id, f.hang_start_ns as utc_ns, true as is_exact, 'ranks' as source,
         null::varchar as node_id, null::integer as rank, 1 as weight,
         if(f.waiting_count > 0, f.waiting_count::varchar || ' ', '')
-            || if(f.waiting_count = 1, 'rank begins', 'ranks begin') || ' to wait in '
+            || if(f.waiting_count = 1, 'rank begins', 'ranks begin') || ' to wait'
+            || if(f.is_split, ', the earliest in ', ' in ')
             || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '')
             || case when q.file_id is null then ' (inferred from the time-out line)'
                 else ' (inferred from the Flight Recorder dumps)' end

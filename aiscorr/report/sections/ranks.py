@@ -63,4 +63,4 @@ def _collective(collective: Collective) -> str:
     size = f", {collective.numel_in:,} elements" if collective.numel_in else ""
     limit = f", time-out {collective.timeout_ms / 1000:g} s" if collective.timeout_ms else ""
     ran = f", ran for {collective.ran_for_ms / 1000:g} s" if collective.ran_for_ms else ""
-    return f"The ranks waited in {collective.op_type or 'a collective'}{number}{group}{size}{limit}{ran}."
+    return f"Ranks waited in {collective.op_type or 'a collective'}{number}{group}{size}{limit}{ran}."
