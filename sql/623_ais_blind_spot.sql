@@ -16,8 +16,8 @@ with address as (
 ),
 base as (
     select
-        f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns,
-        a.endpoint,
+        f.failure_id, f.failure_class, f.storage_verdict, f.window_started_at, f.window_ended_at,
+        c.stall_ns, a.endpoint,
         coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids,
             l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
         greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0)
@@ -78,7 +78,9 @@ uncovered as (
     group by u.failure_id, g.reason, case when u.id_count <= 3 then u.node_id end
 ),
 every as (
-    select b.failure_id, 1 as position,
+    select b.failure_id,
+        if(b.is_ais_user or b.failure_class
+                in ('storage_io', 'data', 'data_loading_stall', 'rank_hang'), 1, 8) as position,
         case when b.is_ais_user then 'the AIStore side'
             else 'the storage that the job read from' end
             as what,
@@ -95,7 +97,7 @@ every as (
             when b.is_ais_user
                 then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr '
                     'pull --out ./aislogs'
-            else 'aiscorr ingest <the logs of that storage>' end
+            else 'aiscorr ingest <the logs of the storage that the job reads>' end
             as command
     from base as b
     left join near as n on n.failure_id = b.failure_id

@@ -2,7 +2,7 @@
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release,
 -- reads: capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot,
--- reads: fr_failure, fr_dump, source_file, stack_blind_spot, job_cluster, aged_out
+-- reads: fr_failure, fr_dump, failure_signal, source_file, stack_blind_spot, job_cluster, aged_out
 -- public: yes
 -- case: kept
 -- note: The rank whose dump is missing while all others wait alike is a suspect, not proven: the
@@ -70,6 +70,11 @@ every as (
     where failure_class = 'undetermined' and may_have_more
         and not exists (from fr_dump as d where d.job_id = b.job_id)
     union all
+    select failure_id, 2, 'what ended the job', 'no line that was read names a first cause',
+        'aiscorr ingest <the output of every process, and the logs of the scheduler and of the '
+            'hosts'' kernels>'
+    from base where failure_kind = 'no_cause_in_logs'
+    union all
     select failure_id, 3, 'worker log ' || file_name,
         'the ranks of that node may be the ones that never entered the collective',
         'aiscorr ingest ' || path
@@ -125,6 +130,9 @@ every as (
     from base as b
     join capture as c on c.failure_id = b.failure_id
     where b.timeout_count > 0
+        and exists (from failure_signal as s
+            where s.job_id = b.job_id and s.attempt = b.attempt and s.signal = 'timeout'
+                and not starts_with(s.pattern, 'gloo'))
         and exists (from rank_state as r
             where r.failure_id = b.failure_id and r.last_enqueued is null)
         and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')

@@ -24,7 +24,7 @@ launcher as (
         'it is the first process of its node that exited, not the first that failed: '
             || case
                 when r.role in ('initiator', 'waiting', 'ahead')
-                    then 'it waited in the collective and its own watchdog ended it'
+                    then 'it waited in the collective and its own time-out ended it'
                 when r.role = 'notified' then 'it was only notified of another rank''s time-out'
                 else 'it went down after rank ' || l.culprit_rank::varchar end
                 as because,

@@ -16,7 +16,7 @@ MEANS = {
     "absent": "no line of it",
     "behind": "had not entered the collective",
     "ahead": "was past it (its part was done)",
-    "initiator": "waited; its own watchdog fired",
+    "initiator": "waited; its own time-out fired",
     "notified": "notified of another rank's time-out",
     "waiting": "waited",
     "victim": "went down with the others",
