@@ -27,8 +27,8 @@ _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
 _DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
-#: A setting of YAML that is not indented, with its name, and the head of a table of TOML.
-_SETTING = re.compile(rb"([\w-]+):(?: |$)")
+#: A setting of YAML with its depth and name, and the head of a table of TOML.
+_SETTING = re.compile(rb"(\s*)([\w-]+):(?: |$)")
 _TABLE = re.compile(rb"\[{1,2}[\w.\"-]+\]{1,2}\s*(?:#.*)?$")
 #: What only a document has: a heading, a fence, the line below the head of a table, an address at its foot.
 _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: https?://")
@@ -164,8 +164,8 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
-    enters functions, a log does not; settings raise nothing and have a name each, while a log has many lines of one
-    (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables
+    enters functions, a log does not; settings raise nothing and have a name each, in lists too, while a log has many
+    lines of one (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables
     where nothing is raised: programs print lists too."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
@@ -181,8 +181,10 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     if form.name == "file_toml":
         if any(_RAISED.match(line) for line in lines):
             return False
-        names = [found[1] for line in lines if (found := _SETTING.match(line))]
-        return 2 * len(set(names)) >= len(names) or any(_TABLE.match(line) for line in lines)
+        names = Counter(found.groups() for line in lines if (found := _SETTING.match(line)))
+        tops = [count for (depth, _), count in names.items() if not depth]
+        is_varied = 2 * len(tops) >= sum(tops) and 2 * max(names.values(), default=0) <= len(lines)
+        return is_varied or any(_TABLE.match(line) for line in lines)
     return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)
 
 

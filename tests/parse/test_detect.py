@@ -56,6 +56,8 @@ def test_lines_of_one_name_are_no_settings() -> None:
     """Settings have a name each; a log whose progress lines all begin with one and a colon is a log."""
     steps = "".join(f"Epoch: [0][{step:>5}/5004]\tTime  0.338 ( 0.351)\tLoss 6.9{step}e+00\n" for step in range(40))
     assert detect(f"Use GPU: 0 for training\n{steps}".encode()).kind == "worker_log"
+    steps = "".join(f"\titers: {step}, speed: 0.43s/iter, left time: 1604.45s\n" for step in range(40))
+    assert detect(f"{steps}trues shape: (9264, 96)\nKilled\n".encode()).kind == "worker_log"
     tables = "".join(f"[[case]]\nname: {number}\n" for number in range(9))
     assert detect(tables.encode()).kind == "unknown"
 
