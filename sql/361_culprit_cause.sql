@@ -6,7 +6,8 @@
 -- case: yes
 -- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
 -- note: storage, data, network, device or host stands for its rank; one of the program needs none
--- note: to be told. activity is that of the surest witness: stack, traceback, last words; what
+-- note: to be told. Of ranks that wait in a collective none died there before: where one alone had
+-- note: not entered it, the error is its own. activity is that of the surest witness: stack, traceback, last words; what
 -- note: fewer than half of several silent ranks did stopped none of them.
 create or replace view culprit_cause as
 with doing as (
@@ -44,6 +45,20 @@ unplaced as (
     qualify row_number() over (
         partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
 ),
+placed as (
+    select s.* replace (u.rank as rank)
+    from failure_signal as s
+    join failure_case as f on f.job_id = s.job_id and f.attempt = s.attempt
+        and s.utc_ns <= f.spoke_ns and s.latest_ns >= f.hang_start_ns - 60000000000
+    join (select job_id, attempt, min(rank) as rank from culprit
+        group by job_id, attempt having count(*) = 1 and min(basis) = 'silent')
+        as u
+        on u.job_id = s.job_id and u.attempt = s.attempt
+    where s.rank is null and s.signal = 'crash' and s.tier <> 'launcher'
+        and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+    qualify row_number() over (
+        partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
+),
 who as (
     select job_id, attempt, rank, rank as witness_rank, basis, certainty, file_id, line_no, text
         from culprit
@@ -61,6 +76,8 @@ crash as (
     from rank_crash where pattern <> 'torchrun_failure_entry'
     union all by name
     from unplaced
+    union all by name
+    from placed
 ),
 met as (
     select
