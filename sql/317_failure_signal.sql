@@ -181,7 +181,9 @@ from (
                     over (partition by file_id)
                 and not is_mild as is_last_word,
             role = 'context' and severity = 'error' and exception is not null
-                and not coalesce(is_chained, has_exception) as is_cut,
+                and not coalesce(is_chained, has_exception) and not coalesce(
+                    bool_or(rank_effect = 'stopped' and marks = 'attempt_end') over attempt_lines,
+                    false) as is_cut,
             coalesce(bool_or(
                 (block_line_no is not null and role <> 'noise' and not is_torn)
                     or rank_effect <> 'gives_up'

@@ -7,8 +7,9 @@
 -- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
 -- note: storage, data, network, device or host stands for its rank; one of the program needs none
 -- note: to be told. Of ranks that wait in a collective none died there before: where one alone had
--- note: not entered it, the error is its own. activity is that of the surest witness: stack, traceback, last words; what
--- note: fewer than half of several silent ranks did stopped none of them.
+-- note: not entered it, the error is its own. activity is that of the surest witness: stack,
+-- note: traceback, last words; what fewer than half of several silent ranks did stopped none of
+-- note: them.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text,
