@@ -165,8 +165,8 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
     enters functions, a log does not; settings raise nothing and have a name each, in lists too, while a log has many
-    lines of one (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables
-    where nothing is raised: programs print lists too."""
+    lines of one (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside
+    tables where nothing is raised: programs print lists too."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
     if form.name == "file_package_log":

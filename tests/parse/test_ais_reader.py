@@ -83,6 +83,23 @@ def test_a_pod_in_front_of_each_line(collector: str) -> None:
     assert rejects(found) == []
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "Nov 20 23:02:57 gpu-store-1 aistarget[4711]: ",
+        "Nov 20 23:02:57.345678 gpu-store-1 ais@target.service[4711]: ",
+        "Fri 2026-11-20 23:02:57 UTC gpu-store-1 aistarget[4711]: ",
+        "2026-11-20T23:02:57+0000 gpu-store-1 aistarget[4711]: ",
+    ],
+)
+def test_a_journal_in_front_of_each_line(prefix: str) -> None:
+    """What `journalctl` puts before each line, in any of its forms, leaves a log as it is."""
+    text = AIS_HEADER + lines(1, 2)
+    found, plain = read_text("".join(prefix + line for line in text.splitlines(keepends=True))), read_text(text)
+    assert [told(row) for row in events(found)] == [told(row) for row in events(plain)]
+    assert rejects(found) == []
+
+
 def test_a_rotation_goes_on_with_the_run() -> None:
     """`Rotated at` and the title after it belong to the run that was; the title tells node and version."""
     title = (

@@ -12,11 +12,16 @@ from typing import NamedTuple
 from aiscorr import native
 from aiscorr.parse.stamps import SECOND_NS, clock_ns, day_ns, iso_ns, zone_seconds
 
-#: `kubectl logs --prefix` writes it before every line, and the collector's time behind it.
-_POD = re.compile(rb"\[pod/[\w.-]+/[\w.-]+\] ")
+#: `journalctl` writes it before every line, behind a time in one of its forms: the host, and the unit's process.
+_UNIT = rb"[\w.-]{1,64} [\w./@-]{1,40}\[\d{1,8}\]: "
+#: What tells no moment in UTC: `kubectl logs --prefix`, before the collector's time, and syslog's time.
+_LABEL = re.compile(
+    rb"\[pod/[\w.-]+/[\w.-]+\] |(?:[A-Z][a-z]{2} [ \d]\d|(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d)"
+    rb" \d\d:\d\d:\d\d(?:\.\d{1,6})?(?: [A-Z]{2,5})? " + _UNIT
+)
 _WRAPPER = re.compile(
     rb"(?:\s*\| )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d:?\d\d)"
-    rb"(?: std(?:out|err) [FP])?(?: \| |[ \t]+)"
+    rb"(?: std(?:out|err) [FP])?(?: \| |[ \t]+)(?:" + _UNIT + rb")?"
 )
 _PREFIX = re.compile(
     rb"(?:\[while stopping:\] |Error: logging before flag\.Parse: )?"
@@ -100,8 +105,8 @@ def plain_record(line: bytes) -> AisRecord | None:
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:
     """UTC of a collector's RFC 3339 prefix, and the length of all that collectors put in front; (None, 0): nothing."""
-    pod = _POD.match(line)
-    start = pod.end() if pod else 0
+    label = _LABEL.match(line)
+    start = label.end() if label else 0
     match = _WRAPPER.match(line, start)
     if match is None:
         return None, start

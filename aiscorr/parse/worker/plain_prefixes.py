@@ -44,7 +44,7 @@ def _form(form: LineFormat, *, is_anywhere: bool) -> tuple[object, ...] | None:
     groups = [numbers.get(name, 0) for name in _GROUPS]
     groups[_GROUPS.index("rank")] = numbers.get("rank") or numbers.get("group_rank", 0)
     width = form.facts.width
-    is_passed, is_timed = form.name != "stamp_slurm", "iso" in numbers
+    is_passed, is_timed = form.name != "stamp_slurm", bool({"iso", "hms"} & set(numbers))
     has_rank = "rank" in numbers or "local_rank" in numbers
     return (
         *code,

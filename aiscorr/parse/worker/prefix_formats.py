@@ -46,7 +46,7 @@ class TriedFormat:
         self.has_rank = bool({"rank", "local_rank"} & form.facts.groups)
         self.is_passed = form.name != "stamp_slurm"  # which stands behind the message
         self.has_epoch = "epoch" in form.facts.groups
-        self.has_iso = "iso" in form.facts.groups
+        self.has_time = bool({"iso", "hms"} & form.facts.groups)
 
     @cached_property
     def match(self) -> Callable[[bytes], re.Match[bytes] | None]:

@@ -66,12 +66,12 @@ def _with_wrapper(found: Wrapped, wrapper: Wrapper, match: re.Match[bytes], year
     """What was found with what one more collector wrote."""
     values: list[Any] = list(found)
     values[0] += match.end()
-    if wrapper.has_iso and match["iso"]:
-        own = wrapper.stamp_of(match, years)
-        has_zone = found.stamp is not None and found.stamp.zone_offset_s is not None
-        if own is not None and own.is_year_known and (own.zone_offset_s is not None or not has_zone):
+    own = wrapper.stamp_of(match, years) if wrapper.has_time else None
+    has_zone = found.stamp is not None and found.stamp.zone_offset_s is not None
+    if own is not None and (own.zone_offset_s is not None or not has_zone):
+        if own.is_year_known:
             years.note(own.local_ns)
-            values[1] = own
+        values[1] = own
     for place, number in wrapper.fields:
         raw = match[number]
         if raw is not None:
