@@ -5,13 +5,13 @@
 -- reads: unanswered_node, storage_remark, node, node_coverage, job, ais_event, threshold
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
--- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
--- note: read time-out says that the request was taken, so quiet logs do not acquit; nor does a node
--- note: whose address refused, as its log shows no connection that did not come; nor are they quiet
--- note: where a node complains of what the error names. A batch that misses an object comes
--- note: short and names none, so objects deleted from the job's bucket since it began may be why.
--- note: A configuration that was changed within fault_bite_s before the error leaves no fault in
--- note: the logs either.
+-- note: is believed, and so is that a node of AIStore got no answer from the one it names; a reset,
+-- note: a time-out or a bare status is not proof of whose fault it was; a read time-out says that
+-- note: the request was taken, so quiet logs do not acquit; nor does a node whose address refused,
+-- note: as its log shows no connection that did not come; nor are they quiet where a node complains
+-- note: of what the error names. A batch that misses an object comes short and names none, so
+-- note: objects deleted from the job's bucket since it began may be why. A configuration that was
+-- note: changed within fault_bite_s before the error leaves no fault in the logs either.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -83,6 +83,8 @@ judged as (
                 'sdk_bad_checksum', 'sdk_job_refused', 'sdk_cold_get_disabled', 'sdk_disk_error',
                 'sdk_entry_timeout', 'sdk_keys_unavailable', 'sdk_mountpath_gone',
                 'sdk_node_failed_inside', 'sdk_restore_failed', 's3_ais_failed')
+                or (u.crash_pattern in ('sdk_deadline_exceeded', 'sdk_connection_refused')
+                    and regexp_matches(u.crash_text, '[?&]tid=' || u.crash_node_id))
                 or (u.crash_pattern like '%out_of_space'
                     and contains(u.crash_text || coalesce(u.crash_message, ''),
                         'of total capacity on at least one of the mountpaths'))
