@@ -3,7 +3,7 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, job_cluster, job, node_fault, ais_event, link_by_chain, link_by_fault,
 -- reads: unanswered_node, named_error, culprit_cause, storage_relation, batch_item, fault_kind,
--- reads: worker_file, clock, failure_coverage, threshold, link_term
+-- reads: worker_file, clock, node_coverage, failure_coverage, threshold, link_term
 -- case: yes
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
@@ -12,13 +12,23 @@
 -- note: 429 or 503 at once and then after pauses that double (AIStore's SDK 2.0: 6, 12, 24, 48 s):
 -- note: three such pauses in a row, each 1 s or longer, are no chance. A node that hangs breaks no
 -- note: batch at once, and a fault that was over when a hang began gives way to one of the node
--- note: that lasted. score is the strength of the tie times the factors of its terms.
+-- note: that lasted. A clock that is a guess is none where the logs of the cluster that the job
+-- note: names are of that quarter of an hour alone: no other zone would bring the two together.
+-- note: score is the strength of the tie times the factors of its terms.
 create or replace view storage_link as
 with guessed as (
-    select distinct w.job_id
-    from worker_file as w
-    join clock as k on k.file_id = w.file_id
-    where w.kind = 'worker_log' and k.method = 'assumed'
+    select f.failure_id
+    from failure_case as f
+    left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+        and c.basis in ('node', 'endpoint')
+    left join (
+        select cluster, min(started_ns) as started_ns, max(ended_ns) as ended_ns from node_coverage
+            group by cluster
+    ) as v on v.cluster = c.cluster and v.started_ns > f.stall_ns - 900000000000
+        and v.ended_ns < f.stall_ns + 900000000000
+    where v.cluster is null
+        and f.job_id in (select w.job_id from worker_file as w join clock as k
+            on k.file_id = w.file_id where w.kind = 'worker_log' and k.method = 'assumed')
 ),
 unexplained as (
     select failure_id, rank, node_id, kind as link_kind, null as fault_id, kind as fault_kind,
@@ -120,7 +130,7 @@ quick as (
 ),
 timed as (
     select e.* replace (
-        case when s.job_id is not null and e.link_kind
+        case when s.failure_id is not null and e.link_kind
             in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
             or (v.soon_count > 0 and k.weight < 0.9 and e.link_kind in ('chain_time', 'fault_time'))
                 then list_append(e.terms, 'doubted_clock') else e.terms end as terms),
@@ -128,7 +138,7 @@ timed as (
         coalesce(n.ended_ns >= f.hang_start_ns, false) as is_lasting
     from every as e
     join failure_case as f on f.failure_id = e.failure_id
-    left join guessed as s on s.job_id = f.job_id
+    left join guessed as s on s.failure_id = f.failure_id
     left join node_fault as n on n.fault_id = e.fault_id
     left join fault_kind as k on k.fault_kind = e.fault_kind
     left join failure_coverage as v on v.failure_id = e.failure_id
