@@ -193,7 +193,8 @@ def _stamp_in(match: re.Match[bytes], groups: dict[str, Any], years: YearContext
             return _placed(Stamp(iso_bytes_ns(full), zone, True, pid, rank, match.end()), groups)
         epoch = groups.get("epoch")
         if epoch is not None:
-            return Stamp(int(epoch) * SECOND_NS, 0, True, pid, rank, match.end())
+            fraction = int((groups.get("fraction") or b"0").ljust(9, b"0"))
+            return Stamp(int(epoch) * SECOND_NS + fraction, 0, True, pid, rank, match.end())
         of_day = _of_day(groups)
         if "day" not in groups and "compact_date" not in groups:
             return Stamp(years.nearest(of_day), zone, False, pid, rank, match.end())
