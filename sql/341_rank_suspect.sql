@@ -11,8 +11,9 @@
 -- note: silent (alone without a time-out line where the number of ranks is stated, so that the logs
 -- note: reach back to the start, and no stack shows it waiting, nor a closed connection in the call
 -- note: of those that waited, where others have none; no such rank where the watchdogs found an
--- note: error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no
--- note: error stands in the logs, and it did not lose its connection to another rank), stack (its
+-- note: error of NCCL's network and no time-out), exited (torchrun names it first, alone in that
+-- note: second and before other agents' first, nothing hung, no error stands in the logs, and it did
+-- note: not lose its connection to another rank), stack (its
 -- note: stack stands elsewhere than most wait; NCCL's collectives are asynchronous, so not who had
 -- note: entered what the others wait in, by its counters or its watchdog), absent (no line at all;
 -- note: a rank whose log is available, as all others of it speak there, is silent).
@@ -169,6 +170,10 @@ from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
 where s.signal = 'exit' and s.rank is not null
     and json_extract_string(s.capture, '$.is_root_cause') = 'true'
+    and not exists (from failure_signal as c
+        where c.job_id = s.job_id and c.attempt = s.attempt and c.signal = 'exit'
+            and c.rank <> s.rank and c.utc_ns <= s.utc_ns
+            and json_extract_string(c.capture, '$.is_root_cause') = 'true')
     and not exists (select 1 from rank_crash as c
         where c.job_id = s.job_id and c.attempt = s.attempt)
     and not exists (from failure_signal as c
