@@ -12,11 +12,11 @@
 -- note: reach back to the start, and no stack shows it waiting, nor a closed connection in the call
 -- note: of those that waited, where others have none; no such rank where the watchdogs found an
 -- note: error of NCCL's network and no time-out), exited (torchrun names it first, alone in that
--- note: second and before other agents' first, nothing hung, no error stands in the logs, and it did
--- note: not lose its connection to another rank), stack (its
--- note: stack stands elsewhere than most wait; NCCL's collectives are asynchronous, so not who had
--- note: entered what the others wait in, by its counters or its watchdog), absent (no line at all;
--- note: a rank whose log is available, as all others of it speak there, is silent).
+-- note: second and before other agents' first, nothing hung, no error stands in the logs, and it
+-- note: did not lose its connection to another rank), stack (its stack stands elsewhere than most
+-- note: wait; NCCL's collectives are asynchronous, so not who had entered what the others wait in,
+-- note: by its counters or its watchdog), absent (no line at all; a rank whose log is available, as
+-- note: all others of it speak there, is silent).
 create or replace view rank_suspect as
 with size as (
     select p.job_id, p.attempt, p.rank,

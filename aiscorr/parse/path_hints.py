@@ -101,7 +101,7 @@ def worker_hints(path: str) -> WorkerHints:
     `torchrun.node1.err` → node 1, as does a folder of the job.
     """
     parts = _parts(path)
-    name = parts[-1]
+    name = parts[-1] = parts[-1].removesuffix(".gz")
     job_id = node_no = attempt = local = run_name = rank = None
     match = _JOB_LOG.match(name) or _SLURM_FILE.search(name) or _NAMED_OUTPUT.match(name) or _POD_OUTPUT.match(name)
     if match is not None:

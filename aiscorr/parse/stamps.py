@@ -214,9 +214,11 @@ def _placed(stamp: Stamp, groups: dict[str, bytes | None]) -> Stamp:
 
 
 def _of_day(groups: dict[str, bytes]) -> int:
-    hour, minute, second = groups["hms"].split(b":")
-    fraction = groups.get("fraction")
-    return clock_ns(int(hour), int(minute), int(second), fraction.decode() if fraction else None)
+    hour, minute, second = map(int, groups["hms"].split(b":"))
+    fraction, half = groups.get("fraction"), groups.get("half")
+    if half:  # of 12 hours, the first of which is called 12
+        hour = hour % 12 + (12 if half == b"PM" else 0)
+    return clock_ns(hour, minute, second, fraction.decode() if fraction else None)
 
 
 def _day_of(groups: dict[str, bytes], years: YearContext) -> tuple[int, bool]:

@@ -31,6 +31,7 @@ def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
         ("slurm-4264164.out", ("4264164", None)),
         ("train-20261106-1.out", (None, None)),
         ("train-4264164.log", (None, None)),
+        ("error-4264164-1.out.gz", ("4264164", 1)),
         ("train-4264164-worker-7.log", ("4264164", 7)),
         ("train-4264164-master-0.log", ("4264164", None)),
         ("train-worker-7.log", (None, None)),
