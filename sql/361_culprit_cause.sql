@@ -23,9 +23,10 @@ with doing as (
             = 1
 ),
 alike as (
-    select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank,
-        min(c.utc_ns) as utc_ns, count(*) as alike_count
-    from rank_crash as c
+    select c.job_id, c.attempt, arg_min(c.rank, (-c.pattern_count, c.utc_ns, c.rank)) as rank
+    from (select *, count(*) over (partition by job_id, attempt, signal, pattern) as pattern_count
+        from rank_crash)
+        as c
     where c.signal = 'crash'
         and c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'data')
         and not exists (select 1 from culprit as u
