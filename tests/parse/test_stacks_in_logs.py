@@ -74,6 +74,15 @@ def test_timers_of_two_processes() -> None:
     assert sorted(set(frames(found, "dump_no", "rank"))) == [(0, None), (1, None)]
 
 
+def test_ranks_of_one_file_that_print_their_own_stacks() -> None:
+    """Behind the line in which a rank says why, its stacks are its own; another rank's begin anew."""
+    said = '{{"ts": 1795212355.1, "rank": {rank}, "msg": "{msg}"}}\n'
+    stacks = TIMER.partition("\n")[2].replace("Thread", "Current thread", 1)
+    text = "".join(said.format(rank=rank, msg="watchdog: no step for 45 s") + stacks for rank in (1, 0))
+    found = read_text(text + said.format(rank=1, msg="bye") + stacks)
+    assert sorted(set(frames(found, "dump_no", "rank"))) == [(0, 1), (1, 0), (2, None)]
+
+
 @pytest.mark.parametrize("word", ["Fatal Python error: Segmentation fault", "Fatal Python error: Aborted"])
 def test_a_dying_process_is_no_witness(word: str) -> None:
     """Where a process was killed says nothing of what it waited for."""

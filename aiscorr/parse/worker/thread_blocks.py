@@ -25,7 +25,11 @@ _OTHERS = 3
 _MOST_LINES = 5000
 _FATAL = (b"Fatal Python error: ", b"Windows fatal exception: ")
 _LINES_ABOVE = 4
-_RANK = re.compile(rb"\brank[ =:#]{0,2}(\d{1,6})\b", re.IGNORECASE)
+_RANK = re.compile(rb"\brank\"?[ =:#]{0,2}(\d{1,6})\b", re.IGNORECASE)
+#: What a process says of itself before it prints its stacks.
+_ASKED = re.compile(
+    rb"watchdog|dump|stack|no (?:step|progress|heartbeat)|stuck|\bh[au]ng|stall|time-?d?[ -]?out", re.IGNORECASE
+)
 
 
 @dataclass
@@ -77,8 +81,12 @@ class ThreadBlocks:
             place = line.segment.line_no, line.segment.line_offset
             block.text.take(bare, (*place, line.text.decode("utf-8", "replace")))
             for process in block.text.processes[count:]:
-                process.rank = _rank_told(block.heading, process.pid)
+                if process.pid is not None or block.prefix.rank is None:
+                    process.rank = _rank_told(block.heading, process.pid)
             return True
+        if _is_whole(block.text):
+            self.close(key)
+            return False
         block.heading = line.text
         block.other_count += 1
         if block.other_count >= _OTHERS or block.line_count >= _MOST_LINES:
@@ -111,9 +119,18 @@ def _awaits_threads(text: StackText) -> bool:
     return bool(text.processes) and not text.processes[-1].threads
 
 
+def _is_whole(text: StackText) -> bool:
+    """Whether the stacks that faulthandler prints of a process are over: its main thread is last, its module too."""
+    if len(text.processes) != 1 or text.processes[0].pid is not None or not text.processes[0].threads:
+        return False
+    frames = text.processes[0].threads[-1].frames
+    return bool(frames) and frames[-1].function == "<module>"
+
+
 def _rank_told(heading: bytes, pid: int | None) -> int | None:
-    """The rank in the line above a process, where that line tells the process by its number."""
-    if pid is None or not re.search(rb"\b%d\b" % pid, heading):
+    """The rank in the line above a process that tells it by its number, or says why its own stacks follow."""
+    is_told = _ASKED.search(heading) if pid is None else re.search(rb"\b%d\b" % pid, heading)
+    if not is_told:
         return None
     match = _RANK.search(heading)
     return int(match.group(1)) if match is not None else None
