@@ -15,7 +15,7 @@ from aiscorr.cli.context import Context, has_colors
 from aiscorr.errors import AiscorrError, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from aiscorr.report.lines.merged import MergedLine
+    from aiscorr.report.lines.merged import MergedLine, Span
     from aiscorr.report.lines.surroundings import NearLine
 
 _PLACE = re.compile(r"(.+):(\d+)")
@@ -30,7 +30,7 @@ _TEXT = 4_000
 @click.command()
 @click.argument("what", metavar="FILE:LINE|FAILURE", default="latest", shell_complete=completing.places)
 @click.option("-C", "around", type=click.IntRange(0, 100_000), default=10, help="Lines before and after FILE:LINE.")
-@click.option("--before", default="10s", metavar="TIME", help="How much before the failure's window: 30s, 5m, 2h.")
+@click.option("--before", default="10s", metavar="TIME", help="How much before what the report names: 30s, 5m, 2h.")
 @click.option("--after", default="10s", metavar="TIME", help="How much after it.")
 @click.option("--of", "owners", multiple=True, metavar="WHO", help="Only lines of this node or rank; several times.")
 @click.option("--limit", type=click.IntRange(0), default=_SHOWN, help="Lines of a failure; 0 for all.")
@@ -112,11 +112,21 @@ def _merged(
         f"Failure {span.failure_id}: {_moment(span.first_ns):%Y-%m-%d %H:%M:%S} to {_moment(span.last_ns):%H:%M:%S}"
         f" UTC, {len(paths)} files" + (f" below {places.root}" if places.root else "") + "\n",
         f"{_LEGEND}\n",
+        *beyond(span, spans),
     ]
     context.show(_texts(head, found, places.line, limit, is_colored), jump=_MARKED)
     for error in missing:
         click.echo(f"error: {error}", err=True)
     return 3 if missing else 0
+
+
+def beyond(span: Span, spans: tuple[float, float]) -> Iterator[str]:
+    """That the report names lines further off than these, and how to see them."""
+    far = ("before", span.first_ns - span.named_first_ns), ("after", span.named_last_ns - span.last_ns)
+    for (side, distance_ns), shown_s in zip(far, spans, strict=True):
+        if distance_ns > 0:
+            minutes = int((shown_s + distance_ns / 1e9) // 60) + 1
+            yield f"The report names lines from further {side}: --{side} {minutes}m shows them\n"
 
 
 def _of(found: Iterable[MergedLine], owners: Sequence[str]) -> Iterator[MergedLine]:

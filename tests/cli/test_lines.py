@@ -13,6 +13,8 @@ import pytest
 from commands import Command
 from scenes import Library, rows
 
+from aiscorr.cli.lines import beyond
+from aiscorr.report.lines.merged import span_of
 from aiscorr.report.lines.moments import Moments
 from aiscorr.report.lines.numbered import LINE_BYTES, numbered_lines
 from aiscorr.report.lines.stored import file_called
@@ -111,7 +113,7 @@ def test_lines_of_a_failure(run: Command, db: str) -> None:
     """All files of a failure are one, in order of corrected time; each line has its writer, its place and its mark."""
     head, legend, day, *found, end = merged(run, db, "latest")
     (failure_id,) = rows(db, "select failure_id from failure")[0]
-    assert head.startswith(f"Failure {failure_id}: 2026-09-14 10:21:") and day == "--- 2026-09-14"
+    assert head.startswith(f"Failure {failure_id}: 2026-09-14 10:20:") and day == "--- 2026-09-14"
     assert legend.startswith("Marks: > ") and end.endswith("--before 5m --after 5m")
     matches = [MARKED.match(line) for line in found]
     assert all(matches)
@@ -124,6 +126,23 @@ def test_lines_of_a_failure(run: Command, db: str) -> None:
         place = f"{'/'.join(path.split('/')[-3 if '/ais/' in path else -2 :])}:{line_no}"
         assert [line[0] for line in found if line.endswith(place)] == [">"], place
     assert sum(line.startswith("!") for line in found) > 5
+
+
+def test_lines_span_what_the_report_names(own: tuple[Path, Path]) -> None:
+    """The lines span what the report names too, and of what is too far off is said how to see it."""
+    db, _ = own
+    with reading(str(db)) as connection:
+        connection.execute(
+            "create temp view timeline as select failure_id, 1 as weight, window_started_at::timestamp"
+            " + to_minutes(unnest([-5, 600])) as event_at from failure"
+        )
+        failure_id, first_ns = connection.execute(
+            "select failure_id, epoch_ns(window_started_at) from failure"
+        ).fetchall()[0]
+        span = span_of(connection, failure_id, 1, 60)
+    assert span.first_ns == first_ns - 301 * SECOND
+    (words,) = beyond(span, (1, 60))
+    assert re.fullmatch("The report names lines from further after: --after [56]..m shows them\n", words)
 
 
 def test_lines_of_a_node_and_a_rank(run: Command, db: str) -> None:
@@ -152,10 +171,29 @@ def test_each_line_once(own: tuple[Path, Path], run: Command) -> None:
     assert errors and len({line.rpartition("  ")[0] for line in errors}) == len(errors)
 
 
+def test_a_teed_record_once(own: tuple[Path, Path], run: Command) -> None:
+    """A line with a time that two files hold, in one of them with a label in front, is shown once."""
+    db, logs = own
+    before = [line for line in merged(run, db, "--of", "5") if re.match(r". \d\d:", line)]
+    for path in sorted((logs / "workers").glob("error-*.out")):
+        labelled = "".join(f"[pod/trainer-1/main] {line}\n" for line in path.read_text("utf-8").splitlines())
+        (path.parent / f"tee-{path.name}").write_text(labelled, "utf-8")
+    done = run("--db", db, "ingest", str(logs / "workers"), "--job", "4184269")
+    assert done.code == 0, done.err
+    after = [line for line in merged(run, db, "--of", "5") if re.match(r". \d\d:", line)]
+    assert len(before) == len(after) > 3
+
+
+def test_a_launchers_table_is_of_no_rank(run: Command, db: str) -> None:
+    """Of torchrun's table of failures only what says a rank's end is that rank's, not the entry behind it."""
+    heads = [line for line in merged(run, db) if "Root Cause (first observed failure)" in line]
+    assert heads and all(" job " in line for line in heads)
+
+
 def test_a_limit_says_how_to_get_more(run: Command, db: str) -> None:
     """Of many lines the first ones are shown, with where it was cut; a wider window has more lines."""
     found = merged(run, db, "--limit", "5")
-    assert found[-1].startswith("… cut behind 5 lines, at 10:21:") and found[-1].endswith("all of them: --limit 0")
+    assert found[-1].startswith("… cut behind 5 lines, at 10:20:") and found[-1].endswith("all of them: --limit 0")
     usual, wide = merged(run, db), merged(run, db, "--before", "1m", "--after", "0")
     assert len(wide) > len(usual)
     assert run("--db", db, "lines", "--before", "soon").code == 2
@@ -176,7 +214,7 @@ def test_only_the_window_is_read(own: tuple[Path, Path], run: Command, monkeypat
     read: list[int] = []
     plain = Moments.read
 
-    def counted(self: Moments, number: int, line: bytes) -> tuple[int | None, bool, int | None]:
+    def counted(self: Moments, number: int, line: bytes) -> tuple[int | None, bool, int | None, bytes]:
         read.append(number)
         return plain(self, number, line)
 
@@ -211,7 +249,7 @@ def clocked(
     """The times of lines in seconds after `near`, and whether each tells its own."""
     moments = Moments(kind, shift_h * 3600 * SECOND, stored or {}, near)
     for number, line in enumerate(lines, start=1):
-        utc_ns, is_exact, _ = moments.read(number, line.encode())
+        utc_ns, is_exact, *_ = moments.read(number, line.encode())
         yield None if utc_ns is None else (utc_ns - near) / SECOND, is_exact
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from aiscorr.parse.redact import redact
 from aiscorr.query.formats import printable
 from aiscorr.report.lines.moments import Moments
 from aiscorr.report.lines.numbered import numbered_lines
-from aiscorr.report.lines.stored import StoredFile, StoredLines, files_of, line_span, stored_lines
+from aiscorr.report.lines.stored import NOBODY, StoredFile, StoredLines, files_of, line_span, stored_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,28 +23,48 @@ if TYPE_CHECKING:
 _SECOND_NS = 1_000_000_000
 #: Processes of one file write out of order by less than this.
 _LATE_NS = 60 * _SECOND_NS
-#: A traceback is no longer than this.
+#: So far before and behind the window of a failure the lines go that its report names.
+_FAR_NS = 900 * _SECOND_NS
+#: A traceback is no longer than this, and lines of several processes are out of order by less.
 _LONGEST = 1_000
 #: Files that are open at a time, besides those of the program.
 _OWN_FILES = 64
+#: The lines that the verdict stands on, and the steps of its chain.
+_CITED = """
+select path, line_no, event_at from evidence where failure_id = $id and place = 1 and kind = 'supports'
+union select i.path, s.line_no, s.event_at from failure_chain as c
+join get_batch_chain_step as s on s.chain_id = c.chain_id join ingested_file as i on i.file_id = s.file_id
+where c.failure_id = $id and c.is_verdict
+"""
+#: When what the report shows was: those lines, and the main events of its timeline.
+_NAMED = f"""
+select distinct epoch_ns(event_at) from (select event_at from ({_CITED}) union select event_at from timeline
+where failure_id = $id and weight = 1) where event_at is not null
+"""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A failure, its job and cluster, and the time that is looked at, in nanoseconds since 1970."""
+    """A failure, its job and cluster, the time that is looked at, and that of all lines its report names.
+
+    Times are nanoseconds since 1970.
+    """
 
     failure_id: str
     job_id: str
     cluster: str | None
     first_ns: int
     last_ns: int
+    named_first_ns: int
+    named_last_ns: int
 
 
 @dataclass(frozen=True)
 class MergedLine:
     """A line: when it was written, whose it is, where it stands, and what marks it.
 
-    `is_exact` says whether the line itself tells its time; None where it has that of a line next to it.
+    `is_exact` says whether the line itself tells its time; None where it has that of a line next to it. `words` are
+    what the program wrote, which is the same in each file that holds the record.
     """
 
     utc_ns: int
@@ -53,6 +74,7 @@ class MergedLine:
     line_no: int
     text: str
     mark: str
+    words: bytes
 
 
 @dataclass(frozen=True)
@@ -68,14 +90,20 @@ class _Source:
 
 
 def span_of(connection: duckdb.DuckDBPyConnection, failure_id: str, before_s: float, after_s: float) -> Span:
-    """The window of a failure, and so many seconds before and after it."""
+    """The window of a failure with what its report names near it, and so many seconds before and after that."""
     job_id, cluster, first_ns, last_ns = connection.execute(
         "select job_id, cluster, epoch_ns(coalesce(window_started_at, hang_started_at, first_error_at, ended_at)),"
         " epoch_ns(coalesce(window_ended_at, ended_at, hang_started_at, first_error_at))"
         " from failure where failure_id = ?", [failure_id],
     ).fetchall()[0]  # fmt: skip
-    extra = round(before_s * _SECOND_NS), round(after_s * _SECOND_NS)
-    return Span(failure_id, job_id, cluster, (first_ns or 0) - extra[0], (last_ns or first_ns or 0) + extra[1])
+    first_ns = first_ns or 0
+    last_ns = last_ns or first_ns
+    named = [int(row[0]) for row in connection.execute(_NAMED, {"id": failure_id}).fetchall()]
+    near = [moment for moment in named if first_ns - _FAR_NS <= moment <= last_ns + _FAR_NS]
+    named += first_ns, last_ns
+    first_ns = min(first_ns, *near) - round(before_s * _SECOND_NS)
+    last_ns = max(last_ns, *near) + round(after_s * _SECOND_NS)
+    return Span(failure_id, job_id, cluster, first_ns, last_ns, min(named), max(named))
 
 
 def merged_lines(
@@ -96,17 +124,12 @@ def merged_lines(
     _allow_open_files(len(sources))
     streams = (_lines(source, span, cited, gone) for source in sources)
     merged = heapq.merge(*streams, key=lambda one: (one[0], one[1]))
-    return [one.path for one in files], _once((line for _, _, line in merged))
+    return [one.path for one in files], _once(merged)
 
 
 def _cited(connection: duckdb.DuckDBPyConnection, failure_id: str) -> set[tuple[str, int]]:
     """The lines that the verdict stands on, and the steps of its chain."""
-    rows = connection.execute(
-        "select path, line_no from evidence where failure_id = $id and place = 1 and kind = 'supports'"
-        " union select i.path, s.line_no from failure_chain as c"
-        " join get_batch_chain_step as s on s.chain_id = c.chain_id join ingested_file as i on i.file_id = s.file_id"
-        " where c.failure_id = $id and c.is_verdict", {"id": failure_id},
-    ).fetchall()  # fmt: skip
+    rows = connection.execute(f"select path, line_no from ({_CITED})", {"id": failure_id}).fetchall()
     return {(str(row[0]), int(row[1])) for row in rows if row[1] is not None}
 
 
@@ -125,21 +148,32 @@ def _estimates(connection: duckdb.DuckDBPyConnection, failure_id: str) -> dict[i
 def _lines(
     source: _Source, span: Span, cited: set[tuple[str, int]], gone: Callable[[SourceError], None]
 ) -> Iterator[tuple[int, int, MergedLine]]:
-    """The lines of one file in its time, with the time at which they are put: not before the line above them."""
-    path, latest = source.file.path, span.first_ns
+    """The lines of one file in its time, with the time at which they are put: in order, so far as it is near.
+
+    One that tells whole seconds only is behind the line above it that is of the same second.
+    """
+    path, latest, above = source.file.path, span.first_ns, 0
+    near: list[tuple[int, int, MergedLine]] = []
     try:
-        for utc_ns, is_exact, who, number, raw in _dated(source, span):
+        for utc_ns, is_exact, who, number, raw, words in _dated(source, span):
             if not span.first_ns <= utc_ns <= span.last_ns or not raw.strip():
                 continue
-            latest = max(latest, utc_ns)
             mark = ">" if (path, number) in cited else "!" if number in source.known.errors else " "
             text = printable(redact(raw.decode("utf-8", "replace")))
-            yield latest, source.position, MergedLine(utc_ns, is_exact, who, path, number, text, mark)
+            line = MergedLine(utc_ns, is_exact, who, path, number, text, mark, words)
+            is_same_second = not utc_ns % _SECOND_NS and utc_ns // _SECOND_NS == above // _SECOND_NS
+            above = max(utc_ns, above) if is_same_second else utc_ns
+            heapq.heappush(near, (above, number, line))
+            if len(near) > _LONGEST:
+                latest = max(latest, near[0][0])
+                yield latest, source.position, heapq.heappop(near)[2]
     except SourceError as error:
         gone(error)
+    for put_ns, _, line in sorted(near):
+        yield max(latest, put_ns), source.position, line
 
 
-_Dated = tuple[int, bool | None, str, int, bytes]
+_Dated = tuple[int, bool | None, str, int, bytes, bytes]
 
 
 def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
@@ -150,9 +184,10 @@ def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
     rank: int | None = None
     undated: list[_Dated] = []
     for number, raw in numbered_lines(source.file.path, source.first):
-        utc_ns, is_exact, named = moments.read(number, raw)
-        rank = source.known.ranks.get(number, named if named is not None or is_exact else rank)
-        who = f"rank {rank}" if rank is not None else source.file.who
+        utc_ns, is_exact, named, words = moments.read(number, raw)
+        rank = named if named is not None or is_exact else rank
+        whose = source.known.ranks.get(number, rank)
+        who = f"rank {whose}" if whose is not None else source.file.who
         is_behind = is_exact and utc_ns is not None and utc_ns > span.last_ns + _LATE_NS
         if is_behind or (source.last is not None and number > source.last):
             break
@@ -161,9 +196,9 @@ def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
             moments.put(estimate)
             yield from ((max(estimate, one[0]), *one[1:]) for one in undated)
             undated = []
-            yield estimate, False, who, number, raw
+            yield estimate, False, who, number, raw, words
             continue
-        line: _Dated = (span.first_ns - 1 if utc_ns is None else utc_ns, is_exact or None, who, number, raw)
+        line: _Dated = (span.first_ns - 1 if utc_ns is None else utc_ns, is_exact or None, who, number, raw, words)
         if not is_exact and len(undated) < _LONGEST:
             undated.append(line)
         else:
@@ -172,17 +207,18 @@ def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
     yield from undated
 
 
-def _once(lines: Iterable[MergedLine]) -> Iterator[MergedLine]:
+def _once(lines: Iterable[tuple[int, int, MergedLine]]) -> Iterator[MergedLine]:
     """Each line once: of a record in several files, with the same time and words, the one that is marked."""
-    for _, group in groupby(lines, key=lambda line: line.utc_ns):
-        kept: dict[tuple[str, str], MergedLine] = {}
-        for line in group:
-            key = (line.who, line.text) if line.is_exact else (line.path, str(line.line_no))
-            other = kept.get(key)
-            if other is None or (other.path != line.path and _WEIGHT[line.mark] > _WEIGHT[other.mark]):
+    for _, group in groupby(lines, key=lambda one: one[0]):
+        kept: dict[tuple[str, int, bytes, int], MergedLine] = {}
+        in_file: Counter[tuple[str, int, bytes, str]] = Counter()
+        for _, _, line in group:
+            is_own = line.who != NOBODY or (line.is_exact and line.utc_ns % _SECOND_NS)
+            record = line.who if is_own else line.path, line.utc_ns, line.words
+            in_file[*record, line.path] += 1
+            key = *record, in_file[*record, line.path]
+            if key not in kept or _WEIGHT[line.mark] > _WEIGHT[kept[key].mark]:
                 kept[key] = line
-            elif other.path == line.path:
-                kept[key[0], f"{key[1]}\n{line.line_no}"] = line
         yield from kept.values()
 
 

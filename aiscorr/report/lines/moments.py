@@ -28,9 +28,12 @@ class Moments:
         self._last_ns: int | None = None
         self._near_ns = near_ns
 
-    def read(self, number: int, line: bytes) -> tuple[int | None, bool, int | None]:
-        """Nanoseconds since 1970 where they are known, whether the line itself tells them, and the rank it names."""
-        prefix = None if self._is_ais else _prefix(line, self._near_ns)
+    def read(self, number: int, line: bytes) -> tuple[int | None, bool, int | None, bytes]:
+        """Nanoseconds since 1970 where they are known, whether the line itself tells them, and the rank it names.
+
+        Last its words: the line without what a collector or launcher puts in front of it.
+        """
+        prefix, words = (None, line) if self._is_ais else _prefix(line, self._near_ns)
         stamp_ns = _record_ns(line, self._shift_ns) if self._is_ais else self._of_stamp(prefix)
         rank = None if prefix is None else prefix.rank
         moment = self._stored.get(number)
@@ -39,7 +42,7 @@ class Moments:
             moment = stamp_ns + (near - stamp_ns + DAY_NS // 2) // DAY_NS * DAY_NS
         if moment is not None:
             self._last_ns = moment
-        return (self._last_ns, False, rank) if moment is None else (moment, True, rank)
+        return self._last_ns, moment is not None, rank, words
 
     def put(self, moment: int) -> None:
         """The line that was read last was written then, as other lines tell."""
@@ -62,9 +65,10 @@ def _record_ns(line: bytes, shift_ns: int) -> int | None:
     return clock_ns(hour, minute, second, found[4].decode()) - shift_ns
 
 
-def _prefix(line: bytes, near_ns: int) -> LinePrefix:
+def _prefix(line: bytes, near_ns: int) -> tuple[LinePrefix, bytes]:
     plain = strip_ansi(line.decode("utf-8", "replace")).encode() if b"\x1b" in line else line
-    return _reader().read(plain, YearContext(near_ns, is_bound=False, near_ns=near_ns))
+    prefix = _reader().read(plain, YearContext(near_ns, is_bound=False, near_ns=near_ns))
+    return prefix, plain[prefix.body_start :]
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _MANY = 8
+#: Whose a line is that is of no node and no rank, as a launcher's.
+NOBODY = "job"
 #: Every stored line with a time of its own, in UTC, whether it is an error, and the rank it is of.
 _LINES = """
 with line as (
@@ -90,7 +92,7 @@ def files_of(
 
 def _files(connection: duckdb.DuckDBPyConnection, where: str, values: dict[str, object]) -> list[StoredFile]:
     rows = connection.execute(
-        "select i.file_id, i.path, i.kind, coalesce(i.node_id, 'rank ' || i.path_rank, 'job'), c.shift_ns,"
+        f"select i.file_id, i.path, i.kind, coalesce(i.node_id, 'rank ' || i.path_rank, '{NOBODY}'), c.shift_ns,"
         f" epoch_ns(s.first_at) from ingested_file as i join source_file as s on s.file_id = i.file_id"
         f" join clock as c on c.file_id = i.file_id where {where} order by i.kind, s.lines desc, i.path",
         values,

@@ -40,7 +40,7 @@ def lines_around(
     number = start - 1
     near: list[NearLine] = []
     for number, raw in numbered_lines(path, start):
-        utc_ns, is_exact, _ = (None, False, None) if moments is None else moments.read(number, raw)
+        utc_ns, is_exact = (None, False) if moments is None else moments.read(number, raw)[:2]
         if number >= first:
             near.append(NearLine(number, utc_ns, is_exact, raw.decode("utf-8", "replace")))
         if number == last:
