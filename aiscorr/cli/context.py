@@ -112,6 +112,12 @@ class Context:
         is_paged = not self.no_pager and sys.stdout.isatty()
         page(texts, pager_of(os.environ, jump=jump, is_wide=is_wide) if is_paged else None)
 
+    def show_commands(self, text: str) -> None:
+        """Data for people in which commands are, with how these reach the database where only a flag named it."""
+        self.show([text])
+        if self.db and "aiscorr " in text:
+            self.say(f"for the commands above: export AISCORR_DB={shlex.quote(self.db)}")
+
     def say(self, text: str) -> None:
         """Talk, on stderr, unless -q."""
         if self.verbosity >= 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -69,9 +68,7 @@ def report(
 
         emit_bytes(pdf_of(text), str(output))
     elif output is None and form in ("text", "markdown"):
-        context.show([text])
-        if context.db and not brief and sys.stdout.isatty():
-            context.say(f"for the commands above: export AISCORR_DB={shlex.quote(context.db)}")
+        context.show_commands(text)
     else:
         emit(text, output)
     return 0
@@ -233,7 +230,7 @@ def explain(context: Context, name: str) -> int:
             if not found:
                 raise
     width = terminal_width() if sys.stdout.isatty() else 110
-    context.show(["\n\n".join(_wrapped(text, width) for text in found) + "\n"])
+    context.show_commands("\n\n".join(_wrapped(text, width) for text in found) + "\n")
     return 0
 
 

@@ -125,6 +125,14 @@ def test_global_flags_behind_the_verb(run: Command, tmp_path: Path) -> None:
     assert run("collect", "stacks", "--pid", "1", "--print", "-q").code == 0
 
 
+@pytest.mark.parametrize("arguments", [("report",), ("explain", "4184269")])
+def test_printed_commands_reach_the_database(arguments: tuple[str, ...], run: Command, db: str) -> None:
+    """Where only --db names the database, what prints commands says how these find it."""
+    said = f"for the commands above: export AISCORR_DB={db}\n"
+    assert run("--db", db, *arguments).err == said
+    assert run("-q", "--db", db, *arguments).err == ""
+
+
 def test_forms_of_a_report(run: Command) -> None:
     """The help of report offers the forms there are, and no other."""
     assert "[text|markdown|json|html|pdf]" in run("report", "--help").out
