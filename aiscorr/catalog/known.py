@@ -91,15 +91,16 @@ def _failures(asker: _Asker) -> Iterable[str]:
 
 def _jobs(asker: _Asker) -> Iterable[str]:
     rows = asker.rows(
-        "select attempt, task, framework, rank_count, world_size, node_count, started_at, ended_at, end_reason"
-        " from job where job_id = $name order by attempt"
+        "select attempt, task, framework, rank_count, world_size, is_world_stated, node_count, started_at, ended_at,"
+        " end_reason from job where job_id = $name order by attempt"
     )
     if not rows:
         return
     failures = asker.rows("select failure_id, statement from failure where job_id = $name order by ended_at desc")
-    _, task, framework, ranks, world, nodes, started, ended, reason = rows[-1]
+    _, task, framework, ranks, world, is_stated, nodes, started, ended, reason = rows[-1]
     what = " / ".join(str(part) for part in (task, framework) if part)
-    size = f"{ranks} of {world} ranks" if world else f"{ranks} rank{'s' * (ranks != 1)}"
+    whole = world if is_stated else f"at least {world}"
+    size = f"{ranks} of {whole} ranks" if world else f"{ranks} rank{'s' * (ranks != 1)}"
     sentences = [
         f"{asker.name} is a training job{f' ({what})' if what else ''} with {size}"
         + (f" on {nodes} node{'s' * (nodes != 1)}" if nodes else "") + ".",

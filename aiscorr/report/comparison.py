@@ -132,7 +132,7 @@ def _traits(failure: doc.FailureReport) -> Iterator[_Trait]:
     yield "job", (failure.job_id,)
     yield "task", _some(" / ".join(part for part in (job.task, job.framework, job.torch_release) if part))
     yield "resumed from", _some(job.resumed_from)
-    yield "ranks", _some(f"{job.node_count or '?'} nodes, world size {job.world_size}" if job.world_size else None)
+    yield "ranks", _some(f"{job.node_count or '?'} nodes, world size {job.world}" if job.world_size else None)
     yield "data", _some(job.data_source)
     yield "AIStore cluster", _each(one.cluster for one in failure.ais_versions)
     yield "AIStore release", _each(one.version for one in failure.ais_versions)

@@ -26,6 +26,13 @@ class JobDetails:
     attempt: int
     torch_release: str | None
 
+    @property
+    def world(self) -> str:
+        """The world size as far as it is known: of ranks that were only seen there may be more."""
+        if self.world_size is None:
+            return "not said"
+        return str(self.world_size) if self.world_size_is == "stated" else f"at least {self.world_size}"
+
 
 @dataclass(frozen=True)
 class Collective:

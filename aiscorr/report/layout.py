@@ -148,7 +148,8 @@ def _own_faults(covered: doc.Covered) -> list[Block]:
 
 def _job(job: doc.CoveredJob) -> str:
     attempt = f", attempt {job.attempt}" if job.attempt else ""
-    size = f" of {job.world_size}" if job.world_size else ""
+    least = "" if job.world_size_is == "stated" else "at least "
+    size = f" of {least}{job.world_size}" if job.world_size else ""
     span = f", {date_and_clock(job.started_at)} to {date_and_clock(job.ended_at)}" if job.started_at else ""
     end = f", ended: {job.end_reason.replace('_', ' ')}" if job.end_reason else ""
     return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{span}{end}"

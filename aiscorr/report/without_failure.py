@@ -33,6 +33,7 @@ class CoveredJob:
     attempt: int
     rank_count: int
     world_size: int | None
+    world_size_is: str
     started_at: datetime | None
     ended_at: datetime | None
     end_reason: str | None
@@ -78,7 +79,8 @@ def what_is_covered(connection: duckdb.DuckDBPyConnection) -> Covered:
 
 
 _COVERED_JOB = """
-select job_id, attempt, rank_count, world_size, started_at, ended_at, end_reason
+select job_id, attempt, rank_count, world_size,
+    case when is_world_stated then 'stated' else 'at_least' end as world_size_is, started_at, ended_at, end_reason
 from job order by started_at, job_id, attempt
 """
 _FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words

@@ -12,11 +12,12 @@ from reports import scenario_report
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Bullets, Paragraph, Places, Steps, Table
+from aiscorr.report.blocks import Bullets, Facts, Paragraph, Places, Steps, Table
 from aiscorr.report.citation import citations, with_checks
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
 from aiscorr.report.sections import counters as counters_section
+from aiscorr.report.sections import job as job_section
 from aiscorr.report.sections import ruled_out as ruled_out_section
 from aiscorr.report.sections import timeline as timeline_section
 from aiscorr.report.sections import verdict as verdict_section
@@ -252,6 +253,16 @@ def test_what_is_not_known_of_a_job(failure: doc.FailureReport) -> None:
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (bare,)), width=200, color=False)
     assert "world size not said" in text and "a moment not known to 2026-09-14" in text
     assert "None" not in text.partition("\nRanks\n")[0] and "(UTC, ?)" not in text
+    for size_is, count, words in (
+        ("at_least", 8, "at least 1 node, world size at least 8, 8 ranks seen"),
+        ("stated", 2, "at least 1 node, world size 8, 2 ranks seen"),
+        ("stated", 8, "1 node × 8 ranks, world size 8, 8 ranks seen"),
+    ):
+        job = replace(
+            failure.job, world_size=8, world_size_is=size_is, rank_count=count, node_count=1, ranks_per_node=8
+        )
+        facts = job_section.blocks(replace(failure, job=job), Places([]))[0]
+        assert isinstance(facts, Facts) and ("ranks", words) in facts.pairs
 
 
 def test_releases_of_a_cluster(failure: doc.FailureReport) -> None:

@@ -15,11 +15,12 @@ EMPTY = "Nothing is known of the job."
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Id, task, ranks and nodes, data source, times."""
     job = failure.job
-    per_node = f" × {job.ranks_per_node} rank{'s' * (job.ranks_per_node != 1)}" if job.ranks_per_node else ""
-    is_part = not per_node and job.world_size is not None and job.rank_count < job.world_size
+    is_all = job.world_size_is == "stated" and job.rank_count >= (job.world_size or 0)
+    is_split = job.ranks_per_node and (is_all or (job.world_size_is == "stated" and job.node_count != 1))
+    per_node = f" × {job.ranks_per_node} rank{'s' * (job.ranks_per_node != 1)}" if is_split else ""
+    is_part = not per_node and not is_all
     nodes = f"{'at least ' if is_part else ''}{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
-    size = "not said" if job.world_size is None else str(job.world_size)
-    ranks = f"{nodes}, world size {size}, {job.rank_count} rank{'s' * (job.rank_count != 1)} seen"
+    ranks = f"{nodes}, world size {job.world}, {job.rank_count} rank{'s' * (job.rank_count != 1)} seen"
     pairs = [
         ("job", f"{failure.job_id}" + (f", attempt {job.attempt}" if job.attempt else "")),
         ("task", " / ".join(part for part in (job.task, job.framework, _torch(job)) if part)),

@@ -49,14 +49,13 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def _seen(failure: FailureReport) -> Facts:
-    expected = failure.job.world_size
     missing = f"; missing: {ranges(failure.absent_ranks)}" if failure.absent_ranks else ""
     count = failure.reject_count
     lines = f"{count} line{'s' * (count > 1)}"
     rejects = f" ({lines} of the logs could not be read: aiscorr query @rejects)" if count else ""
     return Facts(
         (
-            ("ranks seen", f"{failure.job.rank_count} of {expected or '?'}{missing}"),
+            ("ranks seen", f"{failure.job.rank_count} of {failure.job.world}{missing}"),
             ("worker logs", f"{len(failure.worker_files)}{rejects}"),
         )
     )
