@@ -1,4 +1,4 @@
--- Every rule of a failure with what it weighs, fired rules first (-p failure=ID); a blind rule says what it needs.
+-- Every rule of a failure with what it weighs, fired rules first (-p failure=ID); a blind rule says what it needs, a quiet one does not hold.
 with shown as (
     select failure_id
     from failure
@@ -15,10 +15,12 @@ ranked as (
     from finding as f
     join shown as s on s.failure_id = f.failure_id
 )
-select r.finding as rule, r.state, r.failure_class, r.score, o.speaks, o.term, o.strength, o.weight, o.why,
-    case when i.path is not null then i.path || coalesce(':' || o.line_no::varchar, '') end as line,
-    r.statement
+select r.finding as rule, r.state, r.failure_class, if(r.state = 'fired', r.score, null) as score,
+    if(o.weight < 0, 'against', o.speaks) as speaks, o.term, o.strength, o.weight, o.why,
+    i.path || coalesce(':' || coalesce(p.locator, o.line_no::varchar), '') as line,
+    if(r.state = 'fired', r.statement, null) as statement
 from ranked as r
-left join observation as o on o.failure_id = r.failure_id and o.rule = r.finding
+left join observation as o on o.failure_id = r.failure_id and o.rule = r.finding and r.state <> 'quiet'
 left join ingested_file as i on i.file_id = o.file_id
+left join fr_place as p on p.file_id = o.file_id and p.place_no = o.line_no
 order by r.rule_no, abs(o.weight) desc nulls last, o.term nulls last, o.speaks desc, i.path, o.line_no

@@ -34,6 +34,7 @@ class Suspect:
     would_decide: str | None
     path: str | None
     line_no: int | None
+    locator: str | None
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,9 @@ def decision_side(connection: duckdb.DuckDBPyConnection, failure_id: str) -> dic
 
 _SUSPECT = """
 select s.place, s.what, s.probability, s.failure_class, s.storage_verdict, s.rank, s.node_id, s.would_decide, f.path,
-    s.line_no
+    case when p.locator is null then s.line_no end as line_no, p.locator
 from suspect as s
+left join fr_place as p on p.file_id = s.file_id and p.place_no = s.line_no
 left join ingested_file as f on f.file_id = s.file_id
 where s.failure_id = $id order by s.place
 """

@@ -211,6 +211,20 @@ def test_the_collectives_of_a_group_side_by_side(read_dumps: tuple[Path, Path], 
     assert (found[5]["1"], found[5]["2"]) == ("all_reduce [[4,4]] scheduled", None)
 
 
+def test_sends_and_receives_side_by_side(tmp_path: Path, run: Command) -> None:
+    """Of a group with sends and receives alone, as between stages of a pipeline, the query prints these."""
+    folder = write_dumps(straggler(), tmp_path / "job7")
+    for path in folder.iterdir():
+        content = load_dump(path.read_bytes())
+        for entry in content["entries"]:
+            entry |= {"is_p2p": True, "p2p_seq_id": entry["collective_seq_id"]}
+        path.write_bytes(pickle.dumps(content, protocol=2))
+    read_in(tmp_path / "dumps.duckdb", folder)
+    given = ("query", "@collectives", "--format", "json", "-p", "group=0")
+    found = json.loads(run("--db", str(tmp_path / "dumps.duckdb"), *given).out)
+    assert len(found) == 8 and found[5]["2"] is None
+
+
 def test_a_cited_record_is_read_again(read_dumps: tuple[Path, Path]) -> None:
     """A record of a dump is verified where it stands in the file and says the same, and gone in another dump."""
     folder, db = read_dumps

@@ -109,6 +109,9 @@ def test_why(library: Library, run: Command) -> None:
     assert states[0] == "fired" and states == sorted(states, key=["fired", "blind", "quiet"].index)
     failure = scenario_report(library, STORAGE).failures[0]
     assert {row["rule"] for row in rows} == {rule.finding for rule in failure.rules}
+    assert all(row["statement"] is row["score"] is None for row in rows if row["state"] != "fired")
+    assert all(row["why"] is None for row in rows if row["state"] == "quiet")
+    assert all(row["speaks"] == "against" for row in rows if (row["weight"] or 0) < 0)
     fired = [row for row in rows if row["state"] == "fired" and row["speaks"] == "for"]
     assert all(row["line"] is None or ":" in row["line"] for row in fired)
     assert all(row["line"] is not None for row in fired if row["weight"] is not None)

@@ -25,7 +25,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     rows = tuple(
         (
             f"{item.probability:.2f}",
-            cited(item.what, places.line(item.path, item.line_no)),
+            cited(item.what, places.line(item.path, item.line_no, item.locator)),
             "as above" if item.would_decide and item.would_decide == before else item.would_decide or "",
         )
         for item, before in zip(shown, (None, *(one.would_decide for one in shown)), strict=False)
