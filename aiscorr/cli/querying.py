@@ -133,7 +133,7 @@ def _run_query(
         try:
             result = run(connection, sql, parameters)
         except QueryError as error:
-            raise _of_a_case(error) or error from None
+            raise _elsewhere(error, case) or error from None
         if form in BINARY_FORMATS:
             with _binary_output(output) as target:
                 write_binary(result, sql, form, target)
@@ -151,14 +151,18 @@ def _run_query(
         context.say(f"no rows: {hint}")
 
 
-def _of_a_case(error: QueryError) -> QueryError | None:
-    """What to say where a statement asks the database for a view whose rows are gone when a case is judged."""
+def _elsewhere(error: QueryError, case: str | None) -> QueryError | None:
+    """What to say where a view has rows only while a case is judged, or only in the database, which was not asked."""
     from aiscorr.analysis.spec import view_specs
 
     missing = re.search(r"Table with name (\w+) does not exist", error.what)
-    if missing is None or all(spec.name != missing[1] or spec.is_in_database for spec in view_specs()):
+    spec = next((spec for spec in view_specs() if missing and spec.name == missing[1]), None)
+    if spec is None or spec.is_in_database != (case is not None):
         return None
-    said = f"{missing[1]} has rows only while a failure is judged"
+    if case is not None:
+        said = f"{spec.name} is computed of all logs, before a failure is judged"
+        return QueryError(said, where=error.where, try_this="the same without --case")
+    said = f"{spec.name} has rows only while a failure is judged"
     return QueryError(said, where=error.where, try_this="add --case latest, or --case and the id of a failure")
 
 
