@@ -51,7 +51,7 @@ class _Verbs(click.Group):
 @click.option("--db", metavar="PATH", help="The database (else AISCORR_DB, else aiscorr.duckdb here).")
 @click.option("--config", metavar="FILE", help="Settings (else AISCORR_CONFIG, else aiscorr.toml here).")
 @click.option("-v", "verbose", count=True, help="Say more.")
-@click.option("-q", "quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-q", "quiet", is_flag=True, help="Say nothing but errors, and failures that an ingest found.")
 @click.option("--no-pager", is_flag=True, help="Print without a pager (AISCORR_PAGER, else PAGER, else less).")
 @click.version_option(__version__, prog_name="aiscorr", message="%(prog)s %(version)s")
 @click.pass_context

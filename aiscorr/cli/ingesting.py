@@ -138,6 +138,8 @@ def _summary_json(summary: IngestSummary) -> str:
     return json_text(values, indent=1) + "\n"
 
 
+#: So many files that are unknown for the same reason have a line each.
+_FEW = 3
 #: What -q leaves of a summary.
 _NEWS = ("unreadable", "problem", "failure")
 
@@ -151,9 +153,10 @@ def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str])
     noun = "file" if summary.file_count == 1 else "files"
     told = summary.new_file_count + summary.unchanged_count + summary.duplicate_count + len(summary.unknown)
     inside = f" ({told} with what archives hold)" if told > summary.file_count else ""
+    unknown = f", {len(summary.unknown)} of no known kind" if summary.unknown else ""
     lines = [
         f"{summary.file_count} {noun}{inside}: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
-        f" {summary.duplicate_count} with bytes already known" + (f" ({kinds})" if kinds else ""),
+        f" {summary.duplicate_count} with bytes already known{unknown}" + (f" ({kinds})" if kinds else ""),
         f"{summary.byte_count / 1e6:,.1f} MB, {summary.line_count:,} lines, {summary.event_count:,} events,"
         f" {summary.counter_count:,} counter values, {summary.reject_count:,} rejected, {summary.seconds:.1f} s",
     ]
@@ -163,7 +166,8 @@ def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str])
     lines += _some("unreadable", [(p.path, p.reason) for p in unreadable], 8, is_all)
     lines += _some("problem", summary.problems, 8, is_all)
     lines += _some("skipped", [(p.path, p.reason) for p in skipped], 4, is_all)
-    lines += _some("unknown", summary.unknown, 10, is_all, ", or aiscorr query @files")
+    unknown_files = summary.unknown if is_all else _alike(summary.unknown)
+    lines += _some("unknown", unknown_files, 10, is_all, ", or aiscorr query @files")
     for failure_id, failure_class, verdict, statement in summary.failures[:6]:
         lines.append(f"failure {failure_id}: {failure_class}, storage {verdict}: {statement}")
     if len(summary.failures) > 6:
@@ -172,7 +176,7 @@ def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str])
         lines = [line for line in lines if line.startswith(_NEWS)]
     elif summary.failures:
         lines.append(f"read more: {context.command('report')}{_which(summary)}")
-    elif not summary.file_count:
+    elif not summary.file_count and not summary.unreadable:
         lines.append(f"no file was found in {', '.join(map(names.printable, paths))}")
     elif summary.run_id:
         lines.append(f"no new failure ({context.command('query @failures')})")
@@ -185,6 +189,18 @@ def _which(summary: IngestSummary) -> str:
         return " FAILURE"
     failure_id = summary.failures[0][0]
     return "" if failure_id == summary.latest_failure_id else f" {failure_id}"
+
+
+def _alike(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Files that are unknown for the same reason as one line, where they are more than a few."""
+    by_reason: dict[str, list[str]] = {}
+    for path, reason in found:
+        by_reason.setdefault(reason, []).append(path)
+    few = {reason for reason, paths in by_reason.items() if len(paths) <= _FEW}
+    alike = [
+        (f"{len(paths)} files, such as {paths[0]}", reason) for reason, paths in by_reason.items() if reason not in few
+    ]
+    return [*((path, reason) for path, reason in found if reason in few), *alike]
 
 
 def _some(label: str, found: Sequence[tuple[str, str]], most: int, is_all: bool, else_see: str = "") -> list[str]:

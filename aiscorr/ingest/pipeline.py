@@ -20,7 +20,7 @@ from aiscorr.ingest.merge import Merged, merge
 from aiscorr.ingest.plan import KnownArchives, Plan, what_to_read
 from aiscorr.ingest.scanning import ScanResult, provisional_ids
 from aiscorr.ingest.spreading import scan
-from aiscorr.model import IngestOptions, IngestSummary, KnownFile
+from aiscorr.model import IngestOptions, IngestSummary, KnownFile, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
@@ -62,8 +62,11 @@ def ingest(
     started = time.monotonic()
     threads = threads or options.job_count
     known, archives, is_current = _known(db_path, memory_limit, threads)
+    paths = list(paths)
     plan = what_to_read(discover(paths), known, archives, options, own_files(os.path.realpath(db_path)))
-    if plan.unreadable and not plan.seen_count and not os.path.exists(db_path):
+    if not plan.seen_count and not os.path.exists(db_path):
+        if not plan.unreadable:
+            plan.unreadable += (Unreadable(path, "no file is in it") for path in paths)
         return summary_of(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
     with work_folder(db_path) as folder, engine.workers(options.engine, options.job_count) as workers:

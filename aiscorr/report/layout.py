@@ -16,6 +16,10 @@ from aiscorr.report.speaking import said
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in these logs."
 _NO_LOGS = "No failure was found, as this database holds no logs: aiscorr ingest FOLDER reads them."
+_NOT_KNOWN = (
+    "No failure was found: {} read, and none recognised as a log. Why: aiscorr query @files. A worker log in"
+    " another form: aiscorr ingest --kind worker_log FILE"
+)
 _MANY = 8
 _STRONGEST = 3
 #: So many characters of an advice or of a line are enough for a brief report, whose text form cuts them to its width.
@@ -116,7 +120,8 @@ def no_failure(report: doc.Report) -> list[Block]:
         return []  # the overview says it
     covered = unseen_shown(report.covered)
     if covered is None or not (covered.jobs or covered.node_ids):
-        return [Paragraph(_NO_LOGS)]
+        count = covered.unknown_file_count if covered else 0
+        return [Paragraph(_NOT_KNOWN.format(f"{count} file{'s' * (count > 1)}") if count else _NO_LOGS)]
     items = [_job(job) for job in covered.jobs[:_MANY]]
     if len(covered.jobs) > _MANY:
         items.append(f"{len(covered.jobs) - _MANY} more jobs: aiscorr query 'select * from job'")

@@ -53,7 +53,7 @@ class Covered:
     """What logs are available where no failure was found; faults are AIStore's own that a client may have felt.
 
     `faults`: the heaviest of them, in order of time. `broken_request_count`: x-get-batch requests that broke, in
-    `broken_chain_count` chains.
+    `broken_chain_count` chains. `unknown_file_count`: files that were read and are no log in a known form.
     """
 
     jobs: tuple[CoveredJob, ...]
@@ -63,6 +63,7 @@ class Covered:
     faults: tuple[CoveredFault, ...]
     broken_chain_count: int
     broken_request_count: int
+    unknown_file_count: int
 
 
 def standing_apart(connection: duckdb.DuckDBPyConnection) -> tuple[StandingApart, ...]:
@@ -94,7 +95,8 @@ select
         from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
     ) as worst_fault,
     (select count(*) from get_batch_chain where wid_count > 0)::integer as broken_chain_count,
-    (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count
+    (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count,
+    (select count(*) from ingested_file where state = 'unknown')::integer as unknown_file_count
 """
 _COVERED_FAULT = f"""
 select statement, path, line_no

@@ -166,6 +166,9 @@ def test_source_that_cannot_be_read(run: Command) -> None:
 def test_no_database_of_nothing(run: Command, tmp_path: Path) -> None:
     """Where no path can be read at all no database is made; one that is there stays."""
     assert run("ingest", "none", "--format", "json").code == 3
+    (tmp_path / "empty").mkdir()
+    nothing = run("ingest", tmp_path / "empty")
+    assert nothing.code == 3 and "empty: no file is in it" in nothing.out
     assert list(Path().glob("aiscorr*")) == []
     (tmp_path / "README").write_text("no log\n")
     assert run("ingest", tmp_path / "README").code == 0
@@ -221,7 +224,7 @@ def test_verbose(run: Command, db: str) -> None:
     for number in range(12):
         Path(f"notes/{number}.txt").write_text(f"note {number}\n")
     short, long = run("ingest", "notes"), run("--db", "other.duckdb", "-v", "ingest", "notes")
-    assert short.out.count("\nunknown: ") == 11 and "unknown: 2 more (" in short.out
+    assert short.out.count("\nunknown: ") == 1 and "unknown: 12 files, such as " in short.out
     assert long.out.count("\nunknown: ") == 12 and " more (" not in long.out
     assert "verified: " not in run("--db", db, "verify").out
     assert run("--db", db, "-v", "verify").out.count("verified: ") >= 10
@@ -285,7 +288,7 @@ def test_no_failure(which: str, run: Command, empty: str) -> None:
     """Without a failure the report says so with exit code 0, and as JSON has an empty list."""
     for form in ("text", "markdown"):
         outcome = run("--db", empty, "report", which, "--format", form)
-        assert outcome.code == 0 and outcome.out.startswith("No failure was found, as this database holds no logs")
+        assert outcome.code == 0 and outcome.out.startswith("No failure was found: 1 file read")
     outcome = run("--db", empty, "report", which, "--format", "json")
     assert outcome.code == 0 and json.loads(outcome.out)["failures"] == []
     assert json.loads(outcome.out)["schema"] == "aiscorr.report/1"

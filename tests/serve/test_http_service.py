@@ -61,14 +61,14 @@ def test_readers_of_a_process_see_the_newest(tmp_path: Path, monkeypatch: pytest
     """A reader that begins after an ingest sees it, while one that began before keeps what it had."""
     leave_analysis_out(monkeypatch)
     db = str(tmp_path / "x.duckdb")
-    (tmp_path / "none").mkdir()
-    read_in(db, tmp_path / "none")
+    (tmp_path / "README").write_text("no log\n")
+    read_in(db, tmp_path / "README")
     count = "select count(*) from ingested_file"
     with reading_newest(db) as before:
-        assert before.execute(count).fetchall() == [(0,)]
+        assert before.execute(count).fetchall() == [(1,)]
         read_in(db, written(tmp_path / "rank0.log"))
         with reading_newest(db) as after:
-            assert (before.execute(count).fetchall(), after.execute(count).fetchall()) == ([(0,)], [(1,)])
+            assert (before.execute(count).fetchall(), after.execute(count).fetchall()) == ([(1,)], [(2,)])
 
 
 def begun(folder: Path, *arguments: str) -> tuple[subprocess.Popen[str], Site]:
