@@ -4,8 +4,8 @@
 -- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match,
 -- reads: get_batch_chain_step
 -- case: yes
--- note: back_ns is the start of its next process, else the end of the outage where a line says so.
--- note: Null is what no log available says.
+-- note: back_ns is the end of the outage where a line says so, as in the timeline, else the start of
+-- note: its next process. Null is what no log available says.
 create or replace view failure_comeback as
 with away as (
     select l.failure_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns, n.ended_ns
@@ -44,7 +44,7 @@ asked as (
 select
     a.failure_id, a.cluster, a.node_id,
     a.started_ns as gone_ns,
-    coalesce(s.back_ns, w.back_ns) as back_ns,
+    coalesce(w.back_ns, s.back_ns) as back_ns,
     w.removed_ns,
     k.asked_ns
 from away as a
