@@ -200,6 +200,9 @@ def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
         advice["next"] = failure.deciding
     supports = failure.root_causes[0].supports[:_STRONGEST] if failure.root_causes else ()
     blocks: list[Block] = list(verdict.blocks(failure, places)[:2])
+    when = f"{failure.ended_at:%Y-%m-%d %H:%M:%S} {verdict.utc(failure)}" if failure.ended_at else "not known when"
+    hosts = list(dict.fromkeys(one.host for one in failure.ranks if one.host and one.rank in failure.culprit_ranks))
+    advice = {"ended": f"{when}, job {failure.job_id}" + (f", host {listed(hosts, 3)}" if hosts else ""), **advice}
     blocks.append(Facts(tuple((to, shorten(text, _WORDS)) for to, text in advice.items())))
     if supports:
         lines = ((said(line.text or line.why, _WORDS), places.line(line.path, line.line_no)) for line in supports)

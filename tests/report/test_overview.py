@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -188,6 +188,7 @@ def test_what_is_no_time(arguments: tuple[str, ...], said: str, run: Command, db
 def test_moments() -> None:
     """How long ago, a day, and a moment with or without a zone are moments in UTC; none is before all logs."""
     assert moment_since("36h", NOW, "") == NOW - duration("36h", "")
+    assert moment_since("yesterday", NOW, "") == datetime.combine(NOW.date(), time(tzinfo=UTC)) - timedelta(days=1)
     assert moment_since("2026-09-14", NOW, "") == datetime(2026, 9, 14, tzinfo=UTC)
     assert moment_since("2026-09-14T02:00:00+02:00", NOW, "") == datetime(2026, 9, 14, tzinfo=UTC)
     assert moment_since("999999d", NOW, "").year == 1970

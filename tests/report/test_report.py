@@ -279,7 +279,8 @@ def test_brief(run: Command, library: Library) -> None:
     said = run("--db", db, "report", "--brief", "--no-verify", "--width", "110").out
     assert "Storage failed this job" in said and "was killed at" in said and "\n  storage " in said
     assert len(re.findall(r"^  - ", said, re.MULTILINE)) == 3 and len(re.findall(r":\d+$", said, re.MULTILINE)) == 3
-    assert len(said.splitlines()) <= 12 and "Timeline" not in said
+    assert "\n  ended     2026-09-14 10:22:40 taken as UTC, job 4184269, host pool3-0311\n" in said
+    assert len(said.splitlines()) <= 13 and "Timeline" not in said
     narrow = run("--db", db, "report", "--brief", "--no-verify", "--width", "80").out.splitlines()
     assert len(narrow) <= 15 and max(map(len, narrow[2:])) <= 80
     assert "<h2>Verdict</h2>" in run("--db", db, "report", "--brief", "--format", "html").out

@@ -66,7 +66,7 @@ def _confidence(failure: FailureReport) -> str:
     return f", confidence {failure.confidence:.2f}, {word}"
 
 
-def _utc(failure: FailureReport) -> str:
+def utc(failure: FailureReport) -> str:
     """`UTC`, and that it is only assumed where no line of the job shows its time zone."""
     own = [line for line in failure.clocks if line.who == "worker logs"]
     if any(line.method == "assumed" for line in own):
@@ -104,7 +104,7 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
         (
             "moments",
-            f"{', '.join(part for part in moments if part)} ({_utc(failure)}{_day(failure)})" if any(moments) else "",
+            f"{', '.join(part for part in moments if part)} ({utc(failure)}{_day(failure)})" if any(moments) else "",
         ),
     ]
 
