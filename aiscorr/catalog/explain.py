@@ -78,6 +78,7 @@ _SAYS = {
 }
 #: What stands before the words of a record of AIStore: level, time, place in the source.
 _RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
+_NUMBERED = re.compile(r"(?i)^rank[ =]?\d+$")
 _UNSAID = ("stalled_words", "position", "has_parted", "is_proof")
 
 
@@ -90,7 +91,7 @@ def explain(
 
     Raises UsageError where there is neither, with names that are near, or of patterns whose lines hold the word.
     """
-    wanted = name.strip().removeprefix("@")
+    wanted = _NUMBERED.sub("rank", name.strip().removeprefix("@"))
     found: list[str] = []
     folded, known = _folded(wanted), set[str]()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (

@@ -42,7 +42,9 @@ class _Asker:
 
 def known(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """A paragraph for each thing of the database that is called so, or whose id alone begins so."""
-    readers: tuple[Callable[[_Asker], Iterable[str]], ...] = (_failures, _jobs, _chains, _nodes, _requests, _hosts)
+    readers: tuple[Callable[[_Asker], Iterable[str]], ...] = (
+        _failures, _jobs, _chains, _nodes, _requests, _hosts, _mountpaths,
+    )  # fmt: skip
     whole = _Asker(connection, _NODE.sub(r"\1", name))
     found = [text for reader in readers for text in reader(whole)]
     if not found:
@@ -224,6 +226,23 @@ def _hosts(asker: _Asker) -> Iterable[str]:
         ),
         commands=(*(f"report {row[0]}" for row in ranks[:1]), *(f"explain {row[0]}" for row in nodes[:1])),
     )  # fmt: skip
+
+
+def _mountpaths(asker: _Asker) -> Iterable[str]:
+    rows = asker.rows(
+        "select node_id, count(*), min(event_at), max(event_at) from ais_event where mountpath = $name"
+        " group by node_id order by node_id"
+    )
+    for node_id, count, first, last in rows:
+        yield _text(
+            f"{asker.name} is a mountpath, a disk of AIStore node {node_id}.",
+            f"{count} line{'s' * (count > 1)} of the node name{'s' * (count == 1)} it, from {_moment(first)} to"
+            f" {_moment(last)} UTC.",
+            commands=(
+                f"query \"from ais_event where mountpath = '{_quoted(asker.name)}' order by event_at\"",
+                f"explain {node_id}",
+            ),
+        )
 
 
 def _ranks(ranks: list[int]) -> str:

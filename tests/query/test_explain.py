@@ -152,7 +152,13 @@ def test_columns_that_mean_something_else_in_a_view() -> None:
     assert "the conclusion" not in describe("counter_delta", column_meanings())
 
 
-@pytest.mark.parametrize("name", ["DT", "GFN", "Smap", "shared-dm", "wid", "kalive", "score", "~"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DT", "GFN", "Smap", "shared-dm", "wid", "kalive", "score", "~", "ALLREDUCE", "recv", "NCCL", "default_pg",
+        "rank 3", "bcast abort",
+    ],
+)  # fmt: skip
 def test_words(name: str) -> None:
     """The words of reports are explained, under each of their names and without regard to case."""
     (text,) = [part for part in explain(name) if part.startswith("word ")]

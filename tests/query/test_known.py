@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from commands import Command
-from scenes import Library
+from scenes import Library, rows
 
 from aiscorr.catalog.known import known
 from aiscorr.store.database import reading
@@ -95,7 +95,8 @@ def test_odd_names(db: str) -> None:
         )
         connection.execute(
             "create temp view job as select 'j' as job_id, 0 as attempt, chr(27) || '[2J' || chr(8238) as task, null as"
-            " framework, 1 as rank_count, null as world_size, 1 as node_count, null::timestamp as started_at,"
+            " framework, 1 as rank_count, null as world_size, false as is_world_stated, 1 as node_count,"
+            " null::timestamp as started_at,"
             " null::timestamp as ended_at, null as end_reason, ['h'] as hosts"
         )
         (said,) = known(connection, "j")
@@ -114,3 +115,11 @@ def test_a_class_as_a_report_prints_it(db: str, run: Command) -> None:
     """`class / kind` of a report explains both."""
     said = run("--db", db, "explain", "storage_io / killed").out
     assert said.startswith("failure class storage_io: ") and "\nfault killed: an AIStore node was killed." in said
+
+
+def test_a_mountpath(library: Library, run: Command) -> None:
+    """A mountpath that lines of AIStore name is explained with its node."""
+    db = library.database("mountpath_faulted")
+    ((path, node_id),) = rows(db, "select distinct mountpath, node_id from ais_event where mountpath is not null")
+    said = run("--db", db, "explain", path).out
+    assert said.startswith(f"{path} is a mountpath, a disk of AIStore node {node_id}.")
