@@ -4,8 +4,8 @@
 -- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match,
 -- reads: get_batch_chain_step
 -- case: yes
--- note: back_ns is the end of the outage where a line says so, as in the timeline, else the start of
--- note: its next process. Null is what no log available says.
+-- note: back_ns is the end of the outage where a line says so, as in the timeline, else the start
+-- note: of its next process. Null is what no log available says.
 create or replace view failure_comeback as
 with away as (
     select l.failure_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns, n.ended_ns

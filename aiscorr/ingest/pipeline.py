@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ def no_progress(phase: str, file_count: int, byte_count: int, row_count: int) ->
 
 
 def ingest(
-    paths: Iterable[str],
+    paths: Sequence[str],
     db_path: str,
     options: IngestOptions,
     *,
@@ -55,18 +55,15 @@ def ingest(
     """Reads what is new below the paths and publishes a database that holds it, analysed.
 
     `threads`: of DuckDB; without a number as many as processes that read.
-
     Nothing is published where nothing is new and the views are those of this program. Raises DatabaseBusyError and
     DatabaseError; a source that cannot be read is listed in the summary and the others go in.
     """
     started = time.monotonic()
     threads = threads or options.job_count
     known, archives, is_current = _known(db_path, memory_limit, threads)
-    paths = list(paths)
     plan = what_to_read(discover(paths), known, archives, options, own_files(os.path.realpath(db_path)))
     if not plan.seen_count and not os.path.exists(db_path):
-        if not plan.unreadable:
-            plan.unreadable += (Unreadable(path, "no file is in it") for path in paths)
+        plan.unreadable = plan.unreadable or [Unreadable(path, "no file is in it") for path in paths]
         return summary_of(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
     with work_folder(db_path) as folder, engine.workers(options.engine, options.job_count) as workers:

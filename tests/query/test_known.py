@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pytest
@@ -123,3 +124,9 @@ def test_a_mountpath(library: Library, run: Command) -> None:
     ((path, node_id),) = rows(db, "select distinct mountpath, node_id from ais_event where mountpath is not null")
     said = run("--db", db, "explain", path).out
     assert said.startswith(f"{path} is a mountpath, a disk of AIStore node {node_id}.")
+
+
+def test_counters_of_two_nodes(db: str, run: Command) -> None:
+    """The counters around a failure can be narrowed to some nodes, which are then next to each other."""
+    found = run("--db", db, "query", "@counters", "-p", "node=AZq6Oo53,gREiOVxt", "--format", "jsonl").out
+    assert {json.loads(line)["node_id"] for line in found.splitlines()} == {"AZq6Oo53", "gREiOVxt"}

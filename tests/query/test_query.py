@@ -177,12 +177,6 @@ def test_parameters_the_query_does_not_have(run: Command, db: str) -> None:
     assert said(outcome) == ("the query has no parameter 'faliure'", "-p", "it has: counter, failure, node")
 
 
-def test_counters_of_two_nodes(run: Command, db: str) -> None:
-    """The counters around a failure can be narrowed to some nodes, which are then next to each other."""
-    asked = run("--db", db, "query", "@counters", "-p", "node=AZq6Oo53,gREiOVxt", "--format", "json")
-    assert {row["node_id"] for row in json.loads(asked.out)} == {"AZq6Oo53", "gREiOVxt"}
-
-
 @pytest.mark.parametrize("item", ["x", "=x"])
 def test_parameters_without_a_name(item: str, run: Command, db: str) -> None:
     """-p wants NAME=VALUE."""
