@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from commands import Command
 from html_page import Parsed
+from packing import written
 from reports import scenario_report, with_text
 from scenes import Library, scenario_names
 
@@ -94,7 +95,6 @@ def test_command(run: Command, library: Library, tmp_path: Path) -> None:
     """`report --format html` writes the page, also where there is no failure."""
     done = run("--db", library.database(SCENARIO), "report", "--format", "html")
     assert done.code == 0 and done.out.startswith("<!doctype html>") and "Storage failed this job" in done.out
-    (tmp_path / "empty").mkdir()
-    assert run("ingest", tmp_path / "empty").code == 0
+    assert run("ingest", written(tmp_path / "README", b"no log\n")).code == 0
     done = run("report", "--format", "html")
     assert done.code == 0 and "No failure was found" in done.out

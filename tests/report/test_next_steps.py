@@ -77,4 +77,4 @@ def test_commands_name_the_database_of_a_flag(run: Command) -> None:
     log = written(Path("job1") / "rank0.log", begin + LOG)
     assert run("--db", "own db.duckdb", "ingest", log).out.endswith("read more: aiscorr --db 'own db.duckdb' report\n")
     Path("nothing").mkdir()
-    assert run("ingest", "nothing").out.endswith("no file was found in nothing\n")
+    assert run("ingest", "nothing").out.endswith("nothing: no file is in it\n")
