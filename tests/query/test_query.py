@@ -393,4 +393,6 @@ def test_what_a_failure_is_judged_from(run: Command, db: str) -> None:
     assert objects(run, db, counted, "--case", failure_id[:9])[0]["n"] > 0
     outcome = run("--db", db, "query", "from rank_suspect")
     assert outcome.code == 1 and "only while a failure is judged" in outcome.err and "--case latest" in outcome.err
+    outcome = run("--db", db, "query", "--case", "latest", "from slow_answer")
+    assert outcome.code == 1 and "the same without --case" in outcome.err
     assert run("--db", db, "query", "--case", "nobody", "select 1").code == 2
