@@ -1,7 +1,8 @@
 -- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and
 -- how it ended.
 -- grain: one row a job and attempt
--- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_stand
+-- reads: job_span, worker_event, worker_line, worker_tail, worker_file, failed_attempt, fr_dump,
+-- reads: stack_stand
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
@@ -24,7 +25,6 @@ with seen as (
                     then '1 PyTorch'
         end)[3:] as framework,
         list_sort(list(distinct host) filter (where host <> 'localhost')) as hosts,
-        count(distinct rank) as rank_count,
         list_sort(list(distinct bucket) filter (where bucket is not null)) as buckets,
         bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null
             or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%')
@@ -98,17 +98,20 @@ node as (
     )
     group by job_id
 ),
-dump as (
-    select job_id, path_attempt as attempt, count(distinct rank) as rank_count
-    from fr_dump
-    where state = 'used'
-    group by job_id, path_attempt
-    union all
-    select job_id, coalesce(attempt, 0), count(distinct coalesce(stated_rank, path_rank))
-    from stack_stand as k
-    where told_kind is null
-        and not exists (select 1 from fr_dump as d where d.job_id = k.job_id and d.state = 'used')
-    group by job_id, coalesce(attempt, 0)
+ranked as (
+    select job_id, attempt, count(distinct rank) as rank_count
+    from (
+        select job_id, attempt, rank from worker_event
+        union all
+        select f.job_id, f.path_attempt + t.attempt_no, t.rank from worker_tail as t
+            join worker_file as f on f.file_id = t.file_id
+        union all
+        select job_id, path_attempt, rank from fr_dump where state = 'used'
+        union all
+        select job_id, coalesce(attempt, 0), coalesce(stated_rank, path_rank) from stack_stand
+            where told_kind is null
+    )
+    group by job_id, attempt
 )
 select
     s.job_id,
@@ -118,13 +121,11 @@ select
     nullif(t.resumed_from, '') as resumed_from,
     s.world_size::integer as world_size,
     s.is_world_stated,
-    greatest(coalesce(e.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
+    coalesce(r.rank_count, 0)::integer as rank_count,
     greatest(coalesce(n.node_count, 0), coalesce(len(e.hosts), 0), 1)::integer as node_count,
     case
         when (n.node_count = 1 and coalesce(len(e.hosts), 0) < 2
-            and greatest(coalesce(e.rank_count, 0), coalesce(d.rank_count, 0))
-                between 2 and s.world_size
-                - 1)
+            and r.rank_count between 2 and s.world_size - 1)
             then null
         when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(e.hosts), 0), 1) = 0
             then s.world_size
@@ -156,5 +157,5 @@ from job_span as s
 left join seen as e on e.job_id = s.job_id and e.attempt = s.attempt
 left join told as t on t.job_id = s.job_id and t.attempt = s.attempt
 left join node as n on n.job_id = s.job_id
-left join dump as d on d.job_id = s.job_id and d.attempt = s.attempt
+left join ranked as r on r.job_id = s.job_id and r.attempt = s.attempt
 left join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt

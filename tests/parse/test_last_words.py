@@ -58,6 +58,14 @@ def test_last_words_point_at_their_line() -> None:
         )
 
 
+def test_last_words_glued_to_those_of_another_rank_are_kept() -> None:
+    """A line that stands behind another rank's on one physical line is that of its own rank; a quoted rank is none."""
+    text = 'x\n[Rank 3] max reserved: 27196.0[Rank 2] max reserved: 27112.0\n[Rank 3] heard "[Rank 4]: gone"\n'
+    found = read_worker(text, "/logs/j/n.log").worker_tail
+    told = [(row["rank"], row["line_no"], row["text"]) for row in found if row["rank"] in (2, 4)]
+    assert told == [(2, 2, "[Rank 2] max reserved: 27112.0")]
+
+
 def test_last_words_are_of_the_attempt_that_wrote_them() -> None:
     """An attempt that failed while its ranks were connected has no last words of the attempt before."""
     failed = (

@@ -28,6 +28,8 @@ _STEP = re.compile(
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 #: A label of srun in front of a tag that names a rank.
 _TAGGED_TASK = re.compile(rb"(?m)^ {0,4}(\d{1,5}): .{0,80}?\[rank(\d{1,6})\]")
+#: The rank of a line that stands right behind another on the same one: two processes wrote at once.
+_GLUED = re.compile(rb"\[(?<=[\w.)]\[)[Rr]ank ?\d{1,6}\]")
 
 
 class TailPatterns:
@@ -164,6 +166,14 @@ def last_words(
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
         rows.append({"line_no": line_no, "byte_offset": byte_offset, **_row(raw, prefix, rank, patterns)})
+    for place in reversed([match.start() for match in _GLUED.finditer(tail.text)]):
+        start, end = tail.start_of(place), (tail.text + b"\n").index(b"\n", place)
+        raw = last_piece(tail.text[place:end])
+        prefix = prefixes.read(raw, years)
+        if (prefix.rank, None) not in kept:
+            line_no, byte_offset, _ = tail.line(start, end)
+            row = _row(raw, prefix, prefix.rank, patterns)
+            kept[prefix.rank, None] = [{"line_no": line_no, "byte_offset": byte_offset, **row}]
     return [row for rows in kept.values() for row in reversed(rows)]
 
 
