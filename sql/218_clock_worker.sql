@@ -16,13 +16,27 @@
 -- note: tells another offset; names of two clusters must agree. Of batches and ends, an offset of
 -- note: zero that fits is taken; another one only if clocks somewhere go so, no second one fits
 -- note: and the cluster's logs lie beside the job's, and by a batch only if zero lies outside the
--- note: logs at hand. Jobs that do not speak of AIStore are left alone.
+-- note: logs at hand. A year that only a file's own time tells (year_ns) is that of the job's
+-- note: nearest date. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
-    select file_id, job_id, is_utc, zone,
+    select file_id, job_id, is_utc, zone, first_ns,
+        date_method = 'mtime' and not is_utc as is_year_guessed,
         bool_and(zone is not null) over (partition by job_id) as is_all_given
     from worker_file
     where kind = 'worker_log'
+),
+year as (
+    select f.file_id,
+        1000 * (epoch_us(make_timestamp(f.first_ns // 1000)) - epoch_us(
+            make_timestamp(f.first_ns // 1000)
+            - to_years(round((f.first_ns - d.first_ns) / 31556952e9)::integer))) as shift_ns
+    from file as f
+    join (select job_id, max(first_ns) as first_ns from worker_file
+        where date_method in ('stamp', 'given') or is_utc or kind = 'flight_recorder'
+        group by job_id) as d
+        on d.job_id = f.job_id
+    where f.is_year_guessed
 ),
 own as (
     select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method,
@@ -59,11 +73,13 @@ told as (
         and not exists (from clock_job_name as n where n.job_id = f.job_id and n.offset_ns <> 0)
 ),
 death as (
-    select w.file_id, f.job_id, f.zone, w.attempt_no, min(w.local_ns) as local_ns,
+    select w.file_id, f.job_id, f.zone, w.attempt_no,
+        min(w.local_ns) - coalesce(any_value(y.shift_ns), 0) as local_ns,
         arg_min(w.line_no, (w.local_ns, w.line_no)) as line_no,
         arg_min(w.text, (w.local_ns, w.line_no)) as text
     from worker_line as w
     join file as f on f.file_id = w.file_id and (not f.is_utc or f.zone is not null)
+    left join year as y on y.file_id = f.file_id
     join pattern as p on p.pattern = w.pattern and p.format = 'worker'
         and p.rank_effect in ('timed_out', 'notified')
     where w.stamp_source = 'own'
@@ -171,10 +187,10 @@ job_clock as (
 ),
 joined as (
     select
-        f.file_id, f.is_utc, f.zone,
+        f.file_id, f.is_utc, f.zone, coalesce(y.shift_ns, 0) as year_ns,
         case when f.zone is not null then 0 when f.is_utc then coalesce(o.offset_ns, 0)
             else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, 0) end
-            as shift_ns,
+            as zone_ns,
         coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns) as offset_ns,
         case when t.file_id is not null then t.method
             when coalesce(s.offset_ns, z.offset_ns, j.offset_ns) is not null then 'anchor' end
@@ -185,14 +201,15 @@ joined as (
     from file as f
     left join told as t on t.file_id = f.file_id
     left join own as o on o.file_id = f.file_id
+    left join year as y on y.file_id = f.file_id
     left join sibling as s on s.file_id = f.file_id
     left join job_zone as z on z.job_id = f.job_id and f.zone is null
     left join job_clock as j on j.job_id = f.job_id and (f.zone is null or f.is_all_given)
 )
 select
     file_id,
-    shift_ns,
-    (shift_ns / 1000000000)::bigint as zone_offset_s,
+    zone_ns + year_ns as shift_ns,
+    (zone_ns / 1000000000)::bigint as zone_offset_s,
     case when zone is not null then 'given' when is_utc then 'utc_marker'
         else coalesce(method, 'assumed') end
         as method,

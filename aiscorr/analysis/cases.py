@@ -34,15 +34,16 @@ _SCOPE = "join case_scope as s on s.job_id ="
 _JOB = f"from {{table}} as r {_SCOPE} r.job_id"
 _CLUSTER = f"from {{table}} as r join case_cluster as c on c.cluster = r.cluster {_SCOPE} c.job_id"
 _FILE = f"from {{table}} as r join case_file as c on c.file_id = r.file_id {_SCOPE} c.job_id"
-#: Columns that hold a moment of a row, with how many margins it may lie beside the job: `local_ns` is not yet UTC.
-_MOMENTS = {"utc_ns": 1, "local_ns": 2}
+#: Columns that hold a moment of a row, with how many margins it may lie beside the job, and the moment in UTC.
+_MOMENTS = {"utc_ns": (1, "r.utc_ns"), "local_ns": (2, "r.local_ns - k.shift_ns")}
+_CLOCK = "join clock as k on k.file_id = r.file_id"
 _NEAR = (
-    "join threshold as m on m.name = 'case_margin_s' where (r.{moment} is null or s.since_ns is null or r.{moment}"
+    "join threshold as m on m.name = 'case_margin_s' where (r.{moment} is null or s.since_ns is null or {utc}"
     " between s.since_ns - {count} * m.value * 1e9 and s.until_ns + {count} * m.value * 1e9)"
 )
 #: Values of counters are the most there is, and only those around the failure are compared.
 _COUNTERS = (
-    "join clock as k on k.file_id = r.file_id where (s.since_ns is null"
+    f"{_CLOCK} where (s.since_ns is null"
     " or r.local_ns - k.shift_ns between s.counters_since_ns and s.counters_until_ns)"
 )
 #: Part of a hash, so that a sum of them stays within 64 bits.
@@ -94,7 +95,10 @@ class _Input:
 def _rows_of(columns: Collection[str], table: str) -> str | None:
     """How the rows of an input belong to a case, by the names of its columns."""
     moment = next((name for name in _MOMENTS if name in columns), None)
-    near = _NEAR.format(moment=moment, count=_MOMENTS[moment]) if moment else "where true"
+    near = "where true"
+    if moment:
+        count, utc = _MOMENTS[moment]
+        near = (f"{_CLOCK} " if moment == "local_ns" else "") + _NEAR.format(moment=moment, count=count, utc=utc)
     if table == "counter_sample":
         near = _COUNTERS
     has_job, has_cluster, has_file = (name in columns for name in ("job_id", "cluster", "file_id"))

@@ -299,9 +299,11 @@ grouped as (
         arg_max(k.path, (k.evidence is not null, k.confidence, -k.file_id)) as path,
         arg_max(k.line_no, (k.evidence is not null, k.confidence, -k.file_id)) as line_no,
         bool_or(n.file_id is not null) as is_untold,
+        coalesce(u.who = 'worker logs' and bool_and(i.date_method = 'mtime'), false) as is_year_guessed,
         coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
     from used as u
     join clock as k on k.file_id = u.file_id
+    join ingested_file as i on i.file_id = u.file_id
     left join untold_clock as n on n.file_id = k.file_id
     group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
 ),
@@ -314,7 +316,8 @@ elsewhere as (
     group by g.evidence
 )
 select g.who, g.method, g.timezone, g.offset_s, g.confidence, g.file_count, g.evidence,
-    coalesce(o.path, g.path) as path, coalesce(g.line_no, o.line_no) as line_no, g.is_untold, g.node_ids
+    coalesce(o.path, g.path) as path, coalesce(g.line_no, o.line_no) as line_no, g.is_untold, g.is_year_guessed,
+    g.node_ids
 from grouped as g
 left join elsewhere as o on o.evidence = g.evidence and g.line_no is null
 order by g.who desc, g.file_count desc, g.method, g.timezone, g.offset_s, g.path

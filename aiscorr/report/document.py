@@ -180,7 +180,8 @@ class KeyFile:
 
 @dataclass(frozen=True)
 class ClockLine:
-    """How the clocks of a group of files became UTC; `is_untold`: matched with logs of which none tells UTC.
+    """How the clocks of a group of files became UTC; `is_untold`: matched with logs of which none tells UTC;
+    `is_year_guessed`: none of them prints a year, nor does another log of the job.
 
     `node_ids`: the AIStore nodes whose logs they are.
     """
@@ -195,6 +196,7 @@ class ClockLine:
     path: str | None
     line_no: int | None
     is_untold: bool
+    is_year_guessed: bool
     node_ids: tuple[str, ...]
 
 

@@ -138,6 +138,14 @@ def test_stamps_without_year_take_it_from_the_last_change() -> None:
     assert times(worker(line.format("909"), "2027-01-01 00:05:00")) == ["2026-09-09 23:59:59"]
 
 
+def test_a_unix_time_tells_the_year() -> None:
+    """Seconds since 1970 that a line calls unix time tell the year of stamps, also of those in front of it."""
+    stamped = WATCHDOG.format("1120 23:05:53.000000001")
+    found = worker(stamped + "[TimeInfo: *** Aborted at 1700522000 (unix time) ***]\n")
+    assert times(found) == ["2023-11-20 23:05:53"]
+    assert (found.summary.date_method, worker(stamped).summary.date_method) == ("stamp", "mtime")
+
+
 def test_a_given_year() -> None:
     """--year goes before the file's time, also for the days after New Year."""
     line = WATCHDOG.format("{} 23:59:59.000000001")

@@ -10,7 +10,7 @@ from itertools import islice
 
 from aiscorr.native import count_newlines
 from aiscorr.parse.search.chunks import Block
-from aiscorr.parse.stamps import YearContext
+from aiscorr.parse.stamps import SECOND_NS, YearContext
 from aiscorr.parse.worker.prefixes import STAMP_BYTES, TIME, PrefixReader
 from aiscorr.parse.worker.state import MONTH_NS, WorkerState
 from aiscorr.parse.worker.tail import Tail
@@ -22,6 +22,7 @@ _EDGE_LINES = 200
 _END_LINES = 400
 #: What lines with a full date hold, whatever else they do.
 _FULL_DATE = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?20\d\d|received at time=\d{10}\b")
+_UNIX_TIME = re.compile(rb"\b(\d{10}) \(unix time\)")
 
 
 @dataclass
@@ -175,7 +176,10 @@ class LookBack:
             stamp, _ = self._prefixes.stamps(line, self._years)
             if stamp is not None and stamp.is_year_known:
                 return True
-        return False
+        told = _UNIX_TIME.search(block.data, 0, block.size)
+        if told is not None:
+            self._years.note(int(told[1]) * SECOND_NS)
+        return told is not None
 
     def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
         """Takes the last stamp of a part of a text that begins at this place, if it has one."""

@@ -120,6 +120,9 @@ class WorkerFile:
         self._summary.first_ns = self._rows.stored(self.state.first_ns, is_utc)
         self._summary.last_ns = self._rows.stored(self.state.last_ns, is_utc)
         self._summary.is_utc = self.state.is_utc or self._zone is not None
+        if self.state.first_ns is not None:
+            is_guessed = self._years.is_bound and not self.state.is_utc
+            self._summary.date_method = "mtime" if is_guessed else "given" if self._years.is_given else "stamp"
 
     def preload(self, before: bytes) -> None:
         """The text in front of the place where reading goes on, for looking back."""

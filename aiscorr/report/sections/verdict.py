@@ -67,10 +67,14 @@ def _confidence(failure: FailureReport) -> str:
 
 
 def utc(failure: FailureReport) -> str:
-    """`UTC`, and that it is only assumed where no line of the job shows its time zone."""
+    """`UTC`, and that it or the year is only assumed where no line of the job shows its time zone or a year."""
     own = [line for line in failure.clocks if line.who == "worker logs"]
+    is_year_guessed = bool(own) and all(line.is_year_guessed for line in own)
     if any(line.method == "assumed" for line in own):
-        return "UTC assumed: no line of the job shows its time zone"
+        told = ("UTC and year", "zone or a year") if is_year_guessed else ("UTC", "zone")
+        return f"{told[0]} assumed: no line of the job shows its time {told[1]}"
+    if is_year_guessed:
+        return "UTC, year assumed: no line of the job shows one"
     return "taken as UTC" if any(line.is_untold for line in own) else "UTC"
 
 
