@@ -8,8 +8,8 @@
 -- note: lacks waits in another one, where no rank is told as the first cause. The attempt is the
 -- note: latest that had begun when the last call was made. A dump of a job that went on or
 -- note: succeeded afterwards shows a moment of work, and counts for nothing. spoke_ns: when the
--- note: dumps were written, where their files' times can be believed, else when the time-out was
--- note: over.
+-- note: dumps were written, where their files' times can be believed (is_written), else when
+-- note: the time-out was over.
 create or replace view fr_failure as
 with recursive wait as (
     select *, group_key || ' ' || operation_key as operation from fr_wait
@@ -97,11 +97,10 @@ select
         when len(h.absent_ranks) = 0 then 'all_entered' else 'circle'
     end as outcome,
     h.circle,
-    case
-        when h.written_ns between h.dumped_ns and h.hang_start_ns + h.timeout_ns + 3600000000000
-            then h.written_ns
-        else h.hang_start_ns + h.timeout_ns end
-        as spoke_ns,
+    coalesce(
+        h.written_ns between h.dumped_ns and h.hang_start_ns + h.timeout_ns + 3600000000000, false)
+        as is_written,
+    if(is_written, h.written_ns, h.hang_start_ns + h.timeout_ns) as spoke_ns,
     h.file_id, h.place_no, h.text
 from hang as h
 join threshold as t on t.name = 'dump_wait_s'

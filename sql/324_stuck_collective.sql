@@ -7,9 +7,11 @@
 -- note: Of waits with several numbers in one group the lowest is the one that is told; is_split.
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs
 -- note: without counters leave out, their place_no stands for the line. Hang start is the line's
--- note: time minus `ran for`; where that is not printed, minus the time-out. Who waits made all the
--- note: steps its file shows before: where nothing is stamped behind the last of them, the time-out
--- note: ran from there.
+-- note: time minus `ran for`; where that is not printed, minus the time-out; where the line has no
+-- note: stamp of its own and a dump shows the same call made a little earlier, that moment
+-- note: (is_start_dumped). is_spoke_inferred: nothing but the time-out tells it. Who waits made all
+-- note: the steps its file shows before: where nothing is stamped behind the last of them, the
+-- note: time-out ran from there.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -35,6 +37,7 @@ with wait as (
                 and l.interval_ns is not null then least(l.step_ns + l.interval_ns, s.latest_ns)
         end as start_ns,
         s.ran_for_ms is null and s.timeout_ms is null as is_guess,
+        s.stamp_source in ('own', 'wrapper') as is_stamped,
         case when s.stamp_source = 'own' then s.utc_ns
             else coalesce(f.first_stamped_ns,
                 greatest(s.latest_ns, p.step_ns + s.timeout_ms * 1000000)) end
@@ -78,6 +81,7 @@ printed as (
         arg_min(t.ran_for_ms, (t.spoke_ns, t.file_id, t.line_no))
             filter (where t.ran_for_ms is not null) as ran_for_ms,
         min(t.start_ns) as hang_start_ns, arg_min(t.is_guess, t.start_ns) as is_guess,
+        arg_min(t.is_stamped, t.start_ns) as is_stamped,
         min(t.spoke_ns) as spoke_ns,
         mode(t.user_location order by t.user_location)
             filter (where t.user_location is not null) as user_location,
@@ -109,10 +113,14 @@ select
     case when p.seq_num is null then coalesce(p.timeout_ms, d.timeout_ms) else p.timeout_ms end
         as timeout_ms,
     p.ran_for_ms,
-    case when p.is_guess then coalesce(d.hang_start_ns, p.hang_start_ns)
-        else coalesce(p.hang_start_ns, d.hang_start_ns) end
-        as hang_start_ns,
+    case when p.hang_start_ns is null or p.is_guess then d.hang_start_ns is not null
+        else not p.is_stamped and coalesce(p.seq_num = d.seq_num, true)
+            and coalesce(p.hang_start_ns - d.hang_start_ns
+                between 0 and p.spoke_ns - p.hang_start_ns, false) end
+        as is_start_dumped,
+    if(is_start_dumped, d.hang_start_ns, p.hang_start_ns) as hang_start_ns,
     coalesce(p.spoke_ns, d.spoke_ns) as spoke_ns,
+    p.spoke_ns is null and not d.is_written as is_spoke_inferred,
     case when p.seq_num is null then coalesce(p.user_location, d.user_location)
         else p.user_location end
         as user_location,

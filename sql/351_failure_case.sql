@@ -49,7 +49,8 @@ place as (
 moment as (
     select
         f.job_id, f.attempt,
-        k.hang_start_ns,
+        k.hang_start_ns, k.is_start_dumped,
+        coalesce(k.is_spoke_inferred, false) as is_spoke_inferred,
         coalesce(k.spoke_ns, d.crash_latest_ns, s.first_own_ns, s.first_ns, f.cancel_ns, f.stood_ns)
             as spoke_ns,
         d.crash_ns,
@@ -67,7 +68,7 @@ moment as (
         end as stall_ns,
         case
             when f.stood_ns is null
-                then greatest(s.last_ns, f.ended_ns, k.spoke_ns) end
+                then greatest(s.last_ns, f.ended_ns, if(k.is_spoke_inferred, null, k.spoke_ns)) end
             as ended_ns,
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size,
         f.is_world_stated, f.cancel_ns, f.progress_ns,
@@ -99,7 +100,8 @@ select
                     '%Y%m%dT%H%M%S'),
                 'undated'))
         as failure_id,
-    m.job_id, m.attempt, m.hang_start_ns, m.spoke_ns, m.crash_ns, m.crash_latest_ns, m.stall_ns,
+    m.job_id, m.attempt, m.hang_start_ns, m.is_start_dumped, m.spoke_ns, m.is_spoke_inferred,
+    m.crash_ns, m.crash_latest_ns, m.stall_ns,
     m.ended_ns, coalesce(m.spoke_ns, m.ended_ns) as heard_ns, m.started_ns,
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0)
         - (w.value * 1000000000)::bigint as low_ns,

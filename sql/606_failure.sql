@@ -13,8 +13,9 @@
 -- note: two minutes before the watchdog spoke; of a job that was cancelled after it stood still it
 -- note: begins with the last step. It ends with the job. The first error is that of the verdict's
 -- note: evidence (lines of AIStore only where storage failed the job), fault or tries of the very
--- note: object (try_gap_s apart at most), or the watchdog's. A line without a time of its own is
--- note: put at the latest moment that fits, and not after the moment the ranks began to wait.
+-- note: object (try_gap_s apart at most), or the watchdog's; a dump alone shows no error and no
+-- note: end. A line without a time of its own is put at the latest moment that fits, and not after
+-- note: the moment the ranks began to wait.
 create or replace view failure as
 with verdict as (
     from root_cause where place = 1
@@ -109,7 +110,7 @@ error as (
             else 'exact'
         end as error_is
     from failure_case
-    where spoke_ns is not null
+    where spoke_ns is not null and is_spoke_inferred is not true
 ),
 first as (
     select
@@ -146,7 +147,8 @@ select
     make_timestamp_ns(f.hang_start_ns) as hang_started_at,
     make_timestamp_ns(e.error_ns) as first_error_at,
     e.error_is as first_error_at_is,
-    case when f.ended_ns is not null then make_timestamp_ns(greatest(f.ended_ns, f.spoke_ns)) end
+    case when f.ended_ns >= f.spoke_ns or f.is_spoke_inferred is not true and f.ended_ns is not null
+        then make_timestamp_ns(greatest(f.ended_ns, f.spoke_ns)) end
         as ended_at,
     make_timestamp_ns(greatest(
         f.low_ns,

@@ -118,8 +118,8 @@ hang as (
             || if(f.waiting_count = 1, 'rank begins', 'ranks begin') || ' to wait'
             || if(f.is_split, ', the earliest in ', ' in ')
             || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '')
-            || case when q.file_id is null then ' (inferred from the time-out line)'
-                else ' (inferred from the Flight Recorder dumps)' end
+            || if(f.is_start_dumped, ' (inferred from the Flight Recorder dumps)',
+                ' (inferred from the time-out line)')
                 as text,
         f.file_id, case when q.file_id is null then f.line_no end as line_no
     from failure_case as f
