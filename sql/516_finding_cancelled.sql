@@ -11,12 +11,12 @@
 -- note: somebody had changed in AIStore as the steps ended is said, and proves nothing.
 create or replace view finding_cancelled as
 with word as (
-    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
-        arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
-        bool_or(starts_with(pattern, 'slurm')) as is_of_job
+    select job_id, attempt, file_id, line_no, pattern,
+        bool_or(starts_with(pattern, 'slurm')) over (partition by job_id, attempt) as is_of_job
     from failure_signal
     where signal = 'cancel' and (pattern = 'slurm_cancelled' or not starts_with(pattern, 'slurm'))
-    group by job_id, attempt
+    qualify 1 = row_number() over (partition by job_id, attempt
+        order by pattern = 'program_signalled', pattern, utc_ns, file_id, line_no)
 ),
 ended as (
     select job_id, attempt,

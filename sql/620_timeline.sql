@@ -8,13 +8,15 @@
 -- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else.
 -- note: is_exact is false where a line has no time of its own: event_at is then the latest moment
 -- note: that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after
--- note: the second in which the launcher saw it end. A step of a chain whose line a fault cites is
+-- note: the second in which the launcher saw it end, nor one that is the culprit alone after the
+-- note: launcher's first signal to the others. An end in the launcher's table that another line of
+-- note: it has with its moment is left out. A step of a chain whose line a fault cites is
 -- note: context.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
         epoch_ns(f.window_ended_at) as ended_ns, epoch_ns(f.hang_started_at) as hang_start_ns,
-        c.cluster
+        len(f.culprit_ranks) = 1 as is_alone, c.cluster
     from failure as f
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
@@ -73,25 +75,31 @@ step as (
     join failure_case as f on f.failure_id = c.failure_id
 ),
 word as (
-    select u.failure_id, s.stamp_source in ('own', 'wrapper') as is_exact, 'worker' as source,
-        s.rank, s.file_id, s.line_no, s.message, s.signal, r.role,
-        case when s.stamp_source in ('own', 'wrapper') then s.utc_ns
+    select u.failure_id, coalesce(s.stamp_source, '') in ('own', 'wrapper') as is_exact,
+        'worker' as source, s.rank, s.file_id, s.line_no, s.message, s.signal, r.role,
+        case when is_exact then s.utc_ns
             else greatest(
                 least(s.latest_ns, case when r.role = 'culprit' then u.hang_start_ns end,
                     case
                         when s.signal <> 'exit'
                             then min(s.utc_ns) filter (where s.signal = 'exit')
-                                over (partition by u.failure_id, s.rank) + 999999999 end),
+                                over (partition by u.failure_id, s.rank) + 999999999 end,
+                    case when r.role = 'culprit' and u.is_alone then min(s.utc_ns)
+                        filter (where s.pattern = 'torchrun_closing_signal' and is_exact)
+                        over (partition by u.failure_id) end),
                 s.utc_ns) end
             as utc_ns,
         row_number()
             over (partition by u.failure_id, s.signal order by s.utc_ns, s.file_id, s.line_no)
                 as signal_no,
         count(*) over (partition by u.failure_id, s.signal) as signal_count
-    from (select distinct failure_id, job_id, attempt, hang_start_ns from used) as u
+    from (select distinct failure_id, job_id, attempt, hang_start_ns, is_alone from used) as u
     join failure_signal as s on s.job_id = u.job_id and s.attempt = u.attempt
         and s.signal is not null
     left join rank_state as r on r.failure_id = u.failure_id and r.rank = s.rank
+    qualify s.pattern is distinct from 'torchrun_failure_entry' or s.signal <> 'killed'
+        or not bool_or(starts_with(s.pattern, 'torchrun_worker_') and s.signal = 'killed')
+            over (partition by u.failure_id, s.rank, s.exit_code)
 ),
 spoken as (
     select failure_id, utc_ns, is_exact, source, null::varchar as node_id, rank,

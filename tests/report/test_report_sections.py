@@ -79,7 +79,7 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     culprit = failure.culprit_ranks[0]
     ranks = [replace(crash, rank=number, text="crash: it") for number in (*range(20, 26), culprit)]
     told = timeline_section.shown_events(replace(failure, timeline=(crash, *launchers, *ranks)))
-    assert [(item.rank, len(more)) for item, more in told] == [(5, 0), (None, 8), (20, 5), (culprit, 0)]
+    assert [(item.rank, len(more)) for item, more in told] == [(None, 8), (5, 0), (20, 5), (culprit, 0)]
     crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
     assert crowd[-1] == (crash, []) and len(crowd) == 40
     span = "(01:00:00 to 01:00:50 UTC)"
@@ -360,6 +360,15 @@ def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
     assert delta["is_after_complete"]
 
 
+def test_lines_of_one_moment_stand_as_in_their_file(failure: doc.FailureReport) -> None:
+    """Where a clock prints whole seconds, a line without a time does not go before those above it."""
+    base = replace(failure.timeline[0], weight=1, node_id=None, path="/w", source="worker", rank=None)
+    at = base.at.replace(microsecond=0)
+    items = [replace(base, at=at, is_exact=n != 3, line_no=n, text=f"cancel: {n}") for n in (3, 2, 1)]
+    shown = timeline_section.shown_events(replace(failure, timeline=tuple(items), chains=()))
+    assert [item.line_no for item, _ in shown] == [1, 2, 3]
+
+
 def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.FailureReport) -> None:
     """What a rank did comes first, whenever its line was written; then that the others waited and a watchdog fired."""
     hang = failure.hang_started_at
@@ -376,13 +385,15 @@ def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.Failu
         replace(base, line_no=3, at=hang + 61 * second, latest_at=hang + 61 * second, why="it had not come"),
         replace(base, line_no=2, why="its stack"),
         replace(base, line_no=1, at=hang - second, latest_at=hang - second, why="its last step"),
+        replace(base, at=hang, locator="record_id=9", why="the first that waits"),
     )
     cause = replace(failure.root_causes[0], supports=lines)
     told = replace(failure, chains=(), root_causes=(cause,), timeline=(*failure.timeline, fired))
     (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
     heads = [head for head, _, _ in steps.items]
     assert heads[0].endswith("its last step") and heads[1] == "its stack"
-    assert heads[2].startswith("it had not come (written ") and "begin to wait" in heads[3]
+    assert heads[2].startswith("it had not come (written ") and "begin to wait" in heads[4]
+    assert heads[3].endswith("the first that waits")
     assert heads[-1].endswith("the failure itself") and steps.items[2][1] == "Received a dump signal"
     bare = replace(told, root_causes=(replace(cause, supports=()),), culprit_ranks=(2, 3))
     (steps,) = [block for block in chain_section.blocks(bare, Places([])) if isinstance(block, Steps)]

@@ -82,18 +82,21 @@ def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line,
     hang = failure.hang_started_at
     fired = {(item.path, item.line_no) for item in failure.timeline if item.text.startswith("timeout:")}
     causes: list[tuple[int, datetime, Line]] = []
-    effects = _effects(failure, places)
+    effects: list[tuple[datetime, Line]] = []
     for line in failure.root_causes[0].supports:
         moment = line.at if line.is_estimate else line.latest_at or line.at
         head, text, place = _line(line, places)
         if moment is None:
             causes.append((1, datetime.min, (head, text, place)))
+        elif moment == hang and (line.locator or "").startswith("record_id"):
+            effects.append((moment, (head, text, place)))  # the call of one that waits
         elif hang is None or moment <= hang:
             causes.append((0, moment, (head, text, place)))
         elif (line.path, line.line_no) in fired:
             effects.append((moment, (head, text, place)))
         else:
             causes.append((2, moment, (f"{line.why} (written {clock(moment)})", text, place)))
+    effects += _effects(failure, places)
     if effects and failure.culprit_ranks and not causes:
         who = f"rank{'s' * (len(failure.culprit_ranks) > 1)} {ranges(failure.culprit_ranks)}"
         causes.append((0, datetime.min, (f"{who}: no line shows what happened there", "", "")))

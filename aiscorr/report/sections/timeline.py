@@ -72,10 +72,10 @@ def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, list[Timeli
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _BARE:
         shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
-    in_order = _thinned(sorted(shown, key=_moment))
+    in_order = _thinned(sorted(shown, key=_order))
     alike = gathered(in_order, lambda item: _said_by_many(item, failure.culprit_ranks, carrying))
     kept = sorted(alike, key=lambda one: _distance(one[0], failure.first_error_at, carrying))[:_LIMIT]
-    return sorted(kept, key=lambda one: _moment(one[0]))
+    return sorted(kept, key=lambda one: _order(one[0]))
 
 
 def _said_by_many(item: TimelineItem, culprits: Collection[int], carrying: Lines) -> tuple[str, int] | None:
@@ -98,8 +98,12 @@ def _distance(item: TimelineItem, moment: datetime | None, carrying: Lines) -> t
 
 def _moment(item: TimelineItem) -> datetime:
     """When it was at the latest: a worker's stamp in whole seconds stands for all of its second."""
-    is_whole = item.source == "worker" and item.is_exact and not item.at.microsecond
-    return item.at + _SECOND if is_whole else item.at
+    return item.at + _SECOND if item.source == "worker" and not item.at.microsecond else item.at
+
+
+def _order(item: TimelineItem) -> tuple[datetime, str, int]:
+    """Of one moment, lines of a file follow each other as they stand there."""
+    return _moment(item), item.path or "", item.line_no or 0
 
 
 def _thinned(items: list[TimelineItem]) -> list[TimelineItem]:
