@@ -2,7 +2,8 @@
 -- grain: one row a job attempt, pattern, file and rank
 -- reads: worker_event, pattern
 -- note: The tiers of a triage: process (it was killed), training (the loop crashed), data_io
--- note: (loading and I/O), then network, gpu and launcher.
+-- note: (loading and I/O), then network, gpu and launcher. Where a line has no time of its own
+-- note: (is_exact is false), the moments are the latest that fit.
 create or replace view triage as
 select
     w.job_id,
@@ -17,8 +18,9 @@ select
     count(*) as line_count,
     max(w.retry_no) as top_retry,
     max(w.retry_limit) as retry_limit,
-    make_timestamp_ns(min(w.utc_ns)) as first_at,
-    make_timestamp_ns(max(w.utc_ns)) as last_at,
+    make_timestamp_ns(min(w.latest_ns)) as first_at,
+    make_timestamp_ns(max(w.latest_ns)) as last_at,
+    bool_and(coalesce(w.stamp_source, '') in ('own', 'wrapper')) as is_exact,
     w.file_id,
     min(w.line_no) as line_no
 from worker_event as w

@@ -40,11 +40,12 @@ def _with_marks(
     columns: Sequence[str], cells: Cells, numeric: Sequence[bool]
 ) -> tuple[Sequence[str], Cells, Sequence[bool]]:
     """A moment that no line has is marked with `~` as in a report, in the place of a column that says so."""
-    if "event_at" not in columns or "is_exact" not in columns:
+    moments = {number for number, name in enumerate(columns) if name in ("event_at", "first_at", "last_at")}
+    if not moments or "is_exact" not in columns:
         return columns, cells, numeric
-    moment, exact = columns.index("event_at"), columns.index("is_exact")
+    exact = columns.index("is_exact")
     marked = [
-        [f"~{cell}" if number == moment and row[exact] == "false" else cell for number, cell in enumerate(row)]
+        [f"~{cell}" if number in moments and row[exact] == "false" else cell for number, cell in enumerate(row)]
         for row in cells
     ]
     rest = [number for number in range(len(columns)) if number != exact]

@@ -60,6 +60,8 @@ def test_moments_that_no_line_has_are_marked() -> None:
     ]  # fmt: skip
     assert "~23:04:53" in "".join(lines(table, 24)) and "all times are of 2026-11-20" in "".join(lines(table, 24))
     assert lines(table, shape="vertical")[-2].split() == ["event_at", "~2026-11-20", "23:04:53"]
+    spanned = Rows(("first_at", "last_at", "is_exact"), [("2026-11-20 23:04:52", "2026-11-20 23:04:53", False)])
+    assert "~2026-11-20 23:04:52  ~2026-11-20 23:04:53" in lines(spanned)[2]
 
 
 def test_days_and_folders_that_differ_stay() -> None:
