@@ -40,6 +40,8 @@ Owner = tuple[int | None, int | None]
 _LINE_BYTES = 4096
 #: Of which one stands in every line with a stamp; as in prefix_line.c.
 TIME = re.compile(rb"\d:\d\d:\d|time=")
+#: The end of a progress bar of blocks (the compiled part reads no line beyond ASCII), with a record right behind it.
+_BAR_BEFORE = re.compile(rb"\xe2[^\n]{0,200}?(?:it/s|s/it)[^\]]{0,60}\](?=\[(?:default|rank)\d{1,6}\]:)")
 _new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
 
@@ -270,6 +272,12 @@ def _words_of(forms: Iterable[LineFormat]) -> Words | None:
         words.update(dict.fromkeys(form.facts.words))
     fits = native.module is not None and len(words) <= native.MOST_WORDS
     return native.module.Words(tuple(words), True) if fits else None  # type: ignore[union-attr]
+
+
+def behind_bar(line: bytes) -> bytes:
+    """A record of one process behind the progress bar of another one, which wrote no end of its line; else the line."""
+    bar = _BAR_BEFORE.search(line) if b"][" in line and not line.isascii() else None
+    return line[bar.end() :] if bar is not None else line
 
 
 def last_piece(line: bytes) -> bytes:

@@ -19,7 +19,7 @@ from aiscorr.parse.worker.line import Row, line_of
 from aiscorr.parse.worker.look_back import LookBack
 from aiscorr.parse.worker.open_blocks import OpenBlocks
 from aiscorr.parse.worker.patterns import WorkerPatterns
-from aiscorr.parse.worker.prefixes import PrefixReader
+from aiscorr.parse.worker.prefixes import PrefixReader, behind_bar
 from aiscorr.parse.worker.rows import WorkerRows
 from aiscorr.parse.worker.settled import SettledLines, SettledRows, ends_attempt
 from aiscorr.parse.worker.state import WorkerState
@@ -131,6 +131,7 @@ class WorkerFile:
     def _take(self, segment: Segment) -> None:
         raw = segment.text.strip(b"\0")
         text = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
+        text = behind_bar(text)
         prefix = self._reader.prefixes.read(text, self._years)
         if prefix.stamp is not None:
             self.state.note_stamp(prefix.stamp, prefix.wrapper_stamp, segment.line_offset)
