@@ -9,9 +9,8 @@
 -- note: is_exact is false where a line has no time of its own: event_at is then the latest moment
 -- note: that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after
 -- note: the second in which the launcher saw it end, nor one that is the culprit alone after the
--- note: launcher's first signal to the others. An end in the launcher's table that another line of
--- note: it has with its moment is left out. A step of a chain whose line a fault cites is
--- note: context.
+-- note: launcher's first signal to the others. Of the launcher's lines about one death that of its
+-- note: table is shown. A step of a chain whose line a fault cites is context.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
@@ -97,8 +96,8 @@ word as (
     join failure_signal as s on s.job_id = u.job_id and s.attempt = u.attempt
         and s.signal is not null
     left join rank_state as r on r.failure_id = u.failure_id and r.rank = s.rank
-    qualify s.pattern is distinct from 'torchrun_failure_entry' or s.signal <> 'killed'
-        or not bool_or(starts_with(s.pattern, 'torchrun_worker_') and s.signal = 'killed')
+    qualify s.signal <> 'killed' or not starts_with(coalesce(s.pattern, ''), 'torchrun_worker_')
+        or not bool_or(s.pattern = 'torchrun_failure_entry' and s.signal = 'killed')
             over (partition by u.failure_id, s.rank, s.exit_code)
 ),
 spoken as (
