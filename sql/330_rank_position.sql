@@ -4,6 +4,7 @@
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
 -- reads: fr_pending
 -- case: yes
+-- note: Where no line tells when it stopped, it is the group of all ranks, with counters alone.
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
 -- note: waits in another group; place_no stands for the line then. Counters are compared inside
 -- note: one group only. is_held: it timed out in another group than the one that stood still
@@ -20,9 +21,9 @@ with line as (
         coalesce(nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), ''), w.guid) as guid,
             s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
         s.signal = 'victim' and s.is_peer_lost and s.collective is not null as is_broken_off,
-        c.guid as stuck_guid, c.seq_num as stuck_seq
+        coalesce(c.guid, '0') as stuck_guid, c.guid is not null as is_stuck
     from failure_signal as s
-    join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
+    left join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
     left join group_wait as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank
         and w.seq_num = s.seq_num and s.signal = 'timeout'
     where s.rank is not null
@@ -37,7 +38,7 @@ counter as (
     from line
     where last_enqueued is not null
         and (guid = stuck_guid
-            or (guid is null
+            or (guid is null and is_stuck
                 and (stuck_guid = '0' or coalesce(pattern, '') not like 'nccl_dump_signal%')))
     group by job_id, attempt, rank
 ),
@@ -54,7 +55,7 @@ waited as (
         arg_min(line_no, (coalesce(seq_num, 0), file_id, line_no)) as line_no,
         arg_min(text, (coalesce(seq_num, 0), file_id, line_no)) as text
     from line
-    where signal = 'timeout' and (guid is null or guid = stuck_guid)
+    where signal = 'timeout' and is_stuck and (guid is null or guid = stuck_guid)
         and coalesce(pattern, '') not like 'nccl_dump_signal%'
     group by job_id, attempt, rank
 ),
@@ -72,7 +73,7 @@ told as (
     select job_id, attempt, rank, false as is_waiting, collective, user_location, file_id, line_no,
         text
     from line as n
-    where is_broken_off
+    where is_broken_off and is_stuck
         and not exists (from waited as w
             where w.job_id = n.job_id and w.attempt = n.attempt and w.rank = n.rank)
         and not exists (from counter as k

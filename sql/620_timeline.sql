@@ -91,7 +91,9 @@ word as (
         row_number()
             over (partition by u.failure_id, s.signal order by s.utc_ns, s.file_id, s.line_no)
                 as signal_no,
-        count(*) over (partition by u.failure_id, s.signal) as signal_count
+        count(*) over (partition by u.failure_id, s.signal) as signal_count,
+        s.signal = 'timeout' and bool_or(s.signal = 'notified')
+            over (partition by u.failure_id, s.file_id, s.line_no) as is_told
     from (select distinct failure_id, job_id, attempt, hang_start_ns, is_alone from used) as u
     join failure_signal as s on s.job_id = u.job_id and s.attempt = u.attempt
         and s.signal is not null
@@ -109,7 +111,8 @@ spoken as (
                 then 2
                 else 3
         end as weight,
-        replace(signal, '_', ' ') || ': ' || coalesce(message, '')
+        replace(signal, '_', ' ') || if(is_told, ': another rank says: ', ': ')
+            || coalesce(message, '')
             || case when signal in ('timeout', 'names_peer') and signal_no = 1
                 and signal_count > 1 then ' (and ' || (signal_count - 1)::varchar
                     || ' more like it)'

@@ -196,7 +196,8 @@ order by position, case told_by when 'wid' then 1 when 'count' then 2 else 3 end
 """
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no
-from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
+from timeline where failure_id = $id
+qualify weight <= greatest({_TIMELINE_WEIGHT}, min(weight) over ())
 order by event_at, source, node_id, rank, file_id, line_no, weight, text
 """
 _EVIDENCE = """
