@@ -55,6 +55,9 @@ moment as (
             as spoke_ns,
         d.crash_ns,
         d.crash_latest_ns,
+        d.stamp_source in ('own', 'wrapper') as is_crash_dated,
+        coalesce(k.spoke_ns, d.crash_latest_ns, s.first_own_ns) is not null or s.first_ns is null
+            as is_spoke_dated,
         case
             when k.hang_start_ns is not null then k.hang_start_ns
             when d.stamp_source = 'own' then d.crash_ns
@@ -101,7 +104,8 @@ select
                 'undated'))
         as failure_id,
     m.job_id, m.attempt, m.hang_start_ns, m.is_start_dumped, m.spoke_ns, m.is_spoke_inferred,
-    m.crash_ns, m.crash_latest_ns, m.stall_ns,
+    m.crash_ns, m.crash_latest_ns, m.is_crash_dated, m.is_spoke_dated,
+    m.stall_ns,
     m.ended_ns, coalesce(m.spoke_ns, m.ended_ns) as heard_ns, m.started_ns,
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0)
         - (w.value * 1000000000)::bigint as low_ns,

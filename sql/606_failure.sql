@@ -63,7 +63,8 @@ cited as (
     select failure_id, storage_verdict, unnest(supports, recursive := true) from verdict
 ),
 said as (
-    select c.failure_id, w.utc_ns, w.latest_ns, w.stamp_source = 'own' as is_own, 1 as turn
+    select c.failure_id, w.utc_ns, w.latest_ns, w.stamp_source in ('own', 'wrapper') as is_own,
+        1 as turn
     from cited as c
     join worker_event as w on w.file_id = c.file_id and w.line_no = c.line_no
     where w.role in ('cause', 'symptom', 'retry', 'consequence')
@@ -73,7 +74,8 @@ said as (
     join ais_event as e on e.file_id = c.file_id and e.line_no = c.line_no
     where c.storage_verdict = 'guilty' and (e.severity in ('W', 'E') or e.node_effect is not null)
     union all
-    select failure_id, crash_ns, crash_latest_ns, crash_ns = crash_latest_ns, 2
+    select failure_id, crash_ns, crash_latest_ns,
+        crash_ns = crash_latest_ns and is_crash_dated is not false, 2
     from failure_case
     where crash_ns is not null
 ),
@@ -86,8 +88,8 @@ error as (
         end as fit_ns,
         if(s.turn = 2, greatest(f.low_ns, fit_ns), fit_ns) as error_ns,
         case
-            when s.is_own or s.utc_ns = s.latest_ns then 'exact'
-            when s.turn = 2 or fit_ns > s.utc_ns then 'at_latest'
+            when s.is_own then 'exact'
+            when s.turn = 2 or fit_ns > s.utc_ns or fit_ns = s.latest_ns then 'at_latest'
             else 'at_earliest'
         end as error_is
     from said as s
@@ -106,7 +108,9 @@ error as (
     select
         failure_id, spoke_ns as error_ns,
         case
-            when crash_ns < crash_latest_ns and spoke_ns = crash_latest_ns then 'at_latest'
+            when (crash_ns < crash_latest_ns or is_crash_dated is false)
+                and spoke_ns = crash_latest_ns then 'at_latest'
+            when is_spoke_dated is false then 'at_earliest'
             else 'exact'
         end as error_is
     from failure_case

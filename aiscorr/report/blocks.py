@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise, takewhile
 
 
@@ -57,12 +57,19 @@ class Command:
 Block = Paragraph | Facts | Bullets | Table | Steps | Command
 
 
-def clock(moment: datetime | None, *, is_exact: bool = True) -> str:
+def days_apart(moments: Iterable[datetime | None]) -> bool:
+    """Whether the time of day alone does not tell moments apart."""
+    known = [moment for moment in moments if moment is not None]
+    return bool(known) and max(known) - min(known) >= timedelta(days=1)
+
+
+def clock(moment: datetime | None, *, is_exact: bool = True, has_day: bool = False) -> str:
     """`23:04:52.800`, `23:04:52` for a whole second, with `~` in front where the line has no time of its own."""
     if moment is None:
         return "?"
     fraction = f".{moment.microsecond // 1000:03d}" if moment.microsecond else ""
-    return ("" if is_exact else "~") + f"{moment:%H:%M:%S}{fraction}"
+    day = f"{moment:%Y-%m-%d} " if has_day else ""
+    return f"{'' if is_exact else '~'}{day}{moment:%H:%M:%S}{fraction}"
 
 
 def clock_between(earliest: datetime | None, latest: datetime | None, *, is_estimate: bool = False) -> str:

@@ -369,6 +369,16 @@ def test_lines_of_one_moment_stand_as_in_their_file(failure: doc.FailureReport) 
     assert [item.line_no for item, _ in shown] == [1, 2, 3]
 
 
+def test_moments_days_apart_have_their_days(failure: doc.FailureReport) -> None:
+    """Where the events of a log that was appended to are a day apart or more, each has its day; else none has."""
+    assert failure.ended_at is not None and failure.first_error_at is not None
+    late = replace(failure.timeline[0], weight=1, node_id=None, path="/w", at=failure.ended_at + timedelta(days=2))
+    (table, *_) = timeline_section.blocks(replace(failure, timeline=(failure.timeline[0], late)), Places([]))
+    assert isinstance(table, Table) and [str(row[0])[:11] for row in table.rows] == ["2026-09-14 ", "2026-09-16 "]
+    facts = verdict_section.blocks(replace(failure, ended_at=late.at), Places([]))
+    assert "first error 2026-09-14 10:21:38.002" in str(facts) and "ended 2026-09-16 10:22:40.709 (taken as" in str(facts)
+
+
 def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.FailureReport) -> None:
     """What a rank did comes first, whenever its line was written; then that the others waited and a watchdog fired."""
     hang = failure.hang_started_at

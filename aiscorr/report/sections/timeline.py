@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 
 from aiscorr.report.alike import and_more, gathered, without_node
-from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, days_apart, shorten
 from aiscorr.report.document import FailureReport, TimelineItem
 from aiscorr.report.sections.chain import cited_lines
 
@@ -31,7 +31,8 @@ _UNDATED = "~: the latest moment that fits, of a fault's begin the earliest"
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """The events of weight 1 that are no step of the chain shown below; the rest is counted and named."""
     shown = shown_events(failure)
-    rows = tuple(_row(item, more, places) for item, more in shown)
+    has_day = days_apart(item.at for item, _ in shown)
+    rows = tuple(_row(item, more, places, has_day) for item, more in shown)
     columns = ("time", "who", "what, and the line that says so")
     result: list[Block] = [Table(columns, rows, wide=columns[2:])] if rows else []
     if rows:
@@ -57,11 +58,12 @@ def _below(failure: FailureReport, shown: list[tuple[TimelineItem, list[Timeline
         yield f"{'; '.join(note for note in notes if note)}.".capitalize()
 
 
-def _row(item: TimelineItem, more: list[TimelineItem], places: Places) -> tuple[str, str, str]:
+def _row(item: TimelineItem, more: list[TimelineItem], places: Places, has_day: bool) -> tuple[str, str, str]:
     ranks = sorted({other.rank for other in more if other.rank is not None})
     words = shorten(_TAGS.sub("", item.text), _TEXT) + and_more(len(more), ranks)
     who = _who(item.node_id, item.rank, item.source)
-    return clock(item.at, is_exact=item.is_exact), who, cited(words, places.line(item.path, item.line_no))
+    when = clock(item.at, is_exact=item.is_exact, has_day=has_day)
+    return when, who, cited(words, places.line(item.path, item.line_no))
 
 
 def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, list[TimelineItem]]]:

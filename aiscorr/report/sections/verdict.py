@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, clock, date_and_clock, listed, ranges
+from aiscorr.report.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Paragraph,
+    Places,
+    clock,
+    date_and_clock,
+    days_apart,
+    listed,
+    ranges,
+)
 from aiscorr.report.document import Chain, FailureReport
 from aiscorr.report.sections.chain import own_wids
 
@@ -91,13 +102,14 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
     )
     chain = failure.verdict_chain
     wids = _wids(failure, chain) if chain else ""
-    hang = failure.hang_started_at
+    hang, error, ended = failure.hang_started_at, failure.first_error_at, failure.ended_at
+    far = days_apart((hang, error, ended))
     moments = [
-        f"first error {clock(failure.first_error_at, is_exact=failure.first_error_at_is == 'exact')}"
-        if failure.first_error_at not in (None, hang)
+        f"first error {clock(error, is_exact=failure.first_error_at_is == 'exact', has_day=far)}"
+        if error not in (None, hang)
         else "",
-        f"hang since {clock(hang)}" if hang else "",
-        f"ended {clock(failure.ended_at)}" if failure.ended_at else "",
+        f"hang since {clock(hang, has_day=far)}" if hang else "",
+        f"ended {clock(ended, has_day=far)}" if ended else "",
     ]
     alike = failure.ranks and all(rank.role == "crashed" for rank in failure.ranks)
     return [
@@ -108,7 +120,7 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
         (
             "moments",
-            f"{', '.join(part for part in moments if part)} ({utc(failure)}{_day(failure)})" if any(moments) else "",
+            f"{', '.join(part for part in moments if part)} ({utc(failure)}{'' if far else _day(failure)})" if any(moments) else "",
         ),
     ]
 
