@@ -5,7 +5,10 @@
 -- stored: yes
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host
 -- note: (kernel, system) lies beside those of a job for days: a file that tells no rank, step,
--- note: launcher or training gives the job its time only where no other does.
+-- note: launcher or training gives the job its time only where no other does. printed_s: so long
+-- note: the steps took at least whose lines have no time, by what they print: each step counts once
+-- note: a file, as do those since the line before it, by the shorter of both lines, and the longest
+-- note: file counts.
 create or replace view job_span as
 with telling as (
     select file_id from worker_file
@@ -42,6 +45,27 @@ dump as (
     where told_kind is null
         and not exists (select 1 from fr_dump as d where d.job_id = s.job_id and d.state = 'used')
     group by job_id, coalesce(attempt, 0)
+),
+step as (
+    select f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt, s.file_id, s.epoch,
+        s.step, max(s.step_s) as step_s
+    from progress_line as s
+    join worker_file as f on f.file_id = s.file_id
+    where s.local_ns is null and s.step is not null and s.step_s > 0
+    group by f.job_id, f.path_attempt + coalesce(s.attempt_no, 0), s.file_id, s.epoch, s.step
+),
+printed as (
+    select job_id, attempt, max(file_s) as printed_s
+    from (
+        select job_id, attempt, sum(gap_s) as file_s
+        from (
+            select *, (step - lag(step) over turn) * least(step_s, lag(step_s) over turn) as gap_s
+            from step
+            window turn as (partition by job_id, attempt, file_id, epoch order by step)
+        )
+        group by job_id, attempt, file_id
+    )
+    group by job_id, attempt
 ),
 attempt as (
     select distinct job_id, attempt from worker_event
@@ -105,12 +129,14 @@ select
     e.success_ns,
     coalesce(e.is_done, false) as is_done,
     e.cancel_ns,
-    t.progress_ns
+    t.progress_ns,
+    p.printed_s
 from attempt as a
 left join job_world as w on w.job_id = a.job_id and w.attempt = a.attempt
 left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
 left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
+left join printed as p on p.job_id = a.job_id and p.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
 left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
 group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns,
-    e.is_done, e.cancel_ns, t.progress_ns
+    e.is_done, e.cancel_ns, t.progress_ns, p.printed_s

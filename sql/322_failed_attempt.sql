@@ -1,10 +1,8 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, progress_line, worker_file, stack_stand, threshold
+-- reads: failure_signal, job_span, fr_failure, stack_stand, threshold
 -- stored: yes
--- note: A job whose progress lines have no time spoke at least for as long as its steps took by
--- note: what they print: each step counts once a file, as do those since the line before it, by the
--- note: shorter of both lines, and the longest file counts. A job of which no line says that it
+-- note: A job of which no line says that it
 -- note: failed hangs where most of its newest stacks wait in a collective, and its logs, if there
 -- note: are any, fell silent before that (stood_ns). A text that ends inside a traceback tells of a
 -- note: failure and of no more. Peers that are lost once the job was cancelled are lost to that.
@@ -70,27 +68,6 @@ with strong as (
     left join (select job_id, attempt, cancel_ns from job_span) using (job_id, attempt)
     group by job_id, attempt
 ),
-step as (
-    select f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt, s.file_id, s.epoch,
-        s.step, max(s.step_s) as step_s
-    from progress_line as s
-    join worker_file as f on f.file_id = s.file_id
-    where s.local_ns is null and s.step is not null and s.step_s > 0
-    group by f.job_id, f.path_attempt + coalesce(s.attempt_no, 0), s.file_id, s.epoch, s.step
-),
-printed as (
-    select job_id, attempt, max(file_s) as printed_s
-    from (
-        select job_id, attempt, sum(gap_s) as file_s
-        from (
-            select *, (step - lag(step) over turn) * least(step_s, lag(step_s) over turn) as gap_s
-            from step
-            window turn as (partition by job_id, attempt, file_id, epoch order by step)
-        )
-        group by job_id, attempt, file_id
-    )
-    group by job_id, attempt
-),
 waiting_stack as (
     select
         job_id, attempt, max(taken_ns) as stood_ns,
@@ -132,9 +109,9 @@ select
         and coalesce(j.cancel_ns
             - greatest(coalesce(j.progress_ns, j.started_ns),
                 case
-                    when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns
+                    when j.started_ns + j.printed_s * 1e9 <= j.cancel_ns
                         + (j.cancel_ns - j.started_ns) / 5
-                        then j.started_ns + p.printed_s * 1e9 end)
+                        then j.started_ns + j.printed_s * 1e9 end)
                 <= (select value * 1000000000 from threshold where name = 'hang_gap_s'), true)
             as is_cancelled,
     case when coalesce(s.sign_count + s.echo_count + s.abort_count + s.lost_count, 0) = 0
@@ -146,7 +123,6 @@ select
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
-left join printed as p on p.job_id = j.job_id and p.attempt = j.attempt
 join threshold as g on g.name = 'hang_gap_s'
 left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt
     and not j.is_done and coalesce(j.log_ended_ns + g.value * 1000000000 <= h.stood_ns, true)

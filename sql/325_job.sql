@@ -148,6 +148,7 @@ select
     ), '') as data_source,
     make_timestamp_ns(s.started_ns) as started_at,
     make_timestamp_ns(s.ended_ns) as ended_at,
+    s.printed_s as least_s,
     case when f.job_id is not null and s.cancel_ns is not null
         and f.timeout_count + f.crash_count + f.exit_count = 0 then 'cancelled'
         when f.job_id is not null and f.stood_ns is null then 'failed'

@@ -24,7 +24,7 @@ select
     a.statement as may_hang
 from job as j
 left join last_line as l on l.job_id = j.job_id
-left join last_step as s on s.job_id = j.job_id and s.attempt = j.attempt
+left join (select job_id, attempt, max(step) as step from step_time group by all) as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join apart as a on a.job_id = j.job_id
 where coalesce(j.end_reason, 'end_of_logs') = 'end_of_logs'
     and not exists (from failure as f where f.job_id = j.job_id and f.attempt >= j.attempt)

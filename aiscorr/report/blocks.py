@@ -81,6 +81,15 @@ def clock_between(earliest: datetime | None, latest: datetime | None, *, is_esti
     return ("after " if latest is not None and latest > earliest else "") + clock(earliest)
 
 
+def span(started: datetime | None, ended: datetime | None, least_s: float | None) -> str:
+    """From when to when a job ran; that its steps took longer, where their lines have no time to tell it."""
+    text = " to ".join("a moment not known" if one is None else date_and_clock(one) for one in (started, ended))
+    seen_s = (ended - started).total_seconds() if started and ended else 0
+    if least_s is None or least_s <= seen_s + 1:
+        return text
+    return f"{text}, by its steps at least {timedelta(seconds=round(least_s))}"
+
+
 def date_and_clock(moment: datetime | None) -> str:
     """`2026-11-20 23:04:52.800 UTC`."""
     return "?" if moment is None else f"{moment:%Y-%m-%d} {clock(moment)} UTC"

@@ -21,6 +21,7 @@ class JobDetails:
     data_source: str | None
     started_at: datetime | None
     ended_at: datetime | None
+    least_s: float | None
     end_reason: str | None
     hosts: tuple[str, ...]
     attempt: int

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar, cast
 
 from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, date_and_clock, listed, shorten
+from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, listed, shorten, span
 from aiscorr.report.sections import sections, verdict
 from aiscorr.report.speaking import said
 
@@ -155,9 +155,9 @@ def _job(job: doc.CoveredJob) -> str:
     attempt = f", attempt {job.attempt}" if job.attempt else ""
     least = "" if job.world_size_is == "stated" else "at least "
     size = f" of {least}{job.world_size}" if job.world_size else ""
-    span = f", {date_and_clock(job.started_at)} to {date_and_clock(job.ended_at)}" if job.started_at else ""
+    ran = f", {span(job.started_at, job.ended_at, job.least_s)}" if job.started_at else ""
     end = f", ended: {job.end_reason.replace('_', ' ')}" if job.end_reason else ""
-    return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{span}{end}"
+    return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{ran}{end}"
 
 
 def foot(report: Made) -> str:

@@ -36,6 +36,7 @@ class CoveredJob:
     world_size_is: str
     started_at: datetime | None
     ended_at: datetime | None
+    least_s: float | None
     end_reason: str | None
 
 
@@ -81,7 +82,8 @@ def what_is_covered(connection: duckdb.DuckDBPyConnection) -> Covered:
 
 _COVERED_JOB = """
 select job_id, attempt, rank_count, world_size,
-    case when is_world_stated then 'stated' else 'at_least' end as world_size_is, started_at, ended_at, end_reason
+    case when is_world_stated then 'stated' else 'at_least' end as world_size_is,
+    started_at, ended_at, least_s, end_reason
 from job order by started_at, job_id, attempt
 """
 _FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words

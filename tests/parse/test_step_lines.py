@@ -38,6 +38,13 @@ def test_a_short_log_is_kept_whole() -> None:
     assert rows[1]["local_ns"] - rows[0]["local_ns"] == 1_000_000_000
 
 
+def test_a_step_0_does_not_tell_how_steps_are_printed() -> None:
+    """A line of step 0, which an engine prints as it is built, hides no steps that are printed otherwise."""
+    text = "[2021-06-10 20:47:51,885] [INFO] [logging.py:60:log_dist] [Rank 0] step=0, skipped=0, lr=[0.0], mom=[0]\n"
+    text += "".join(f" iteration {n}/ 9 | elapsed time per iteration (ms): 13632.8 | lr: 1 |\n" for n in range(1, 4))
+    assert [row["step"] for row in kept(read_worker(text, "/logs/job7/n.log"), "last")] == [1, 2, 3]
+
+
 def test_a_long_log_is_thinned() -> None:
     """Of a log where every line is a step the first, one every 512 KiB and the last are kept, the very last always."""
     text = "".join(nemo(step, step // 4) for step in range(20_000))

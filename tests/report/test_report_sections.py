@@ -12,7 +12,7 @@ from reports import scenario_report
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Bullets, Facts, Paragraph, Places, Steps, Table
+from aiscorr.report.blocks import Bullets, Facts, Paragraph, Places, Steps, Table, span
 from aiscorr.report.citation import citations, with_checks
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
@@ -376,7 +376,16 @@ def test_moments_days_apart_have_their_days(failure: doc.FailureReport) -> None:
     (table, *_) = timeline_section.blocks(replace(failure, timeline=(failure.timeline[0], late)), Places([]))
     assert isinstance(table, Table) and [str(row[0])[:11] for row in table.rows] == ["2026-09-14 ", "2026-09-16 "]
     facts = verdict_section.blocks(replace(failure, ended_at=late.at), Places([]))
-    assert "first error 2026-09-14 10:21:38.002" in str(facts) and "ended 2026-09-16 10:22:40.709 (taken as" in str(facts)
+    assert "first error 2026-09-14 10:21:38.002" in str(facts) and "ended 2026-09-16 10:22:40.709 (taken as" in str(
+        facts
+    )
+
+
+def test_a_job_ran_at_least_as_long_as_its_steps_took() -> None:
+    """Where steps print how long they took and no time, they tell more of a job's span than its stamps."""
+    assert span(NOW, NOW, None) == span(NOW, NOW, 0.5)
+    assert span(NOW, NOW, 6490.4).endswith(", by its steps at least 1:48:10")
+    assert span(NOW, None, None).endswith(" to a moment not known")
 
 
 def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.FailureReport) -> None:

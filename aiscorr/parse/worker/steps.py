@@ -203,7 +203,7 @@ class StepLines:
             counted = max(counted, piece.line_start)
             row = self._row(patterns, piece.text, number, block.offset + piece.line_start)
             if row is not None:
-                if is_known:
+                if is_known and row.get("step") != 0:  # which an engine prints as it is built, too
                     self._learn(piece.text)
                     words = self._wanted
                 yield row, piece.end

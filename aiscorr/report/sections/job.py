@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aiscorr.report.blocks import Block, Facts, Places, date_and_clock, listed
+from aiscorr.report.blocks import Block, Facts, Places, listed, span
 from aiscorr.report.document import AisVersion, FailureReport, JobDetails
 
 TITLE = "Job"
@@ -58,7 +58,6 @@ def _torch(job: JobDetails) -> str:
 
 
 def _span(job: JobDetails) -> str:
-    moments = (job.started_at, job.ended_at)
-    if not any(moments):
+    if job.started_at is None and job.ended_at is None:
         return "its lines print no date"
-    return " to ".join(date_and_clock(moment) if moment else "a moment not known" for moment in moments)
+    return span(job.started_at, job.ended_at, job.least_s)

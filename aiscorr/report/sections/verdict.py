@@ -120,7 +120,9 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
         (
             "moments",
-            f"{', '.join(part for part in moments if part)} ({utc(failure)}{'' if far else _day(failure)})" if any(moments) else "",
+            f"{', '.join(part for part in moments if part)} ({utc(failure)}{'' if far else _day(failure)})"
+            if any(moments)
+            else "",
         ),
     ]
 
