@@ -27,16 +27,13 @@ with file as (
     where kind = 'worker_log'
 ),
 year as (
-    select f.file_id,
-        1000 * (epoch_us(make_timestamp(f.first_ns // 1000)) - epoch_us(
-            make_timestamp(f.first_ns // 1000)
-            - to_years(round((f.first_ns - d.first_ns) / 31556952e9)::integer))) as shift_ns
+    select f.file_id, make_timestamp(f.first_ns // 1000) as first_at,
+        first_at - to_years(round((f.first_ns - d.first_ns) / 31556952e9)::integer) as true_at,
+        1000 * (epoch_us(first_at) - epoch_us(true_at)) as shift_ns
     from file as f
     join (select job_id, max(first_ns) as first_ns from worker_file
         where date_method in ('stamp', 'given') or is_utc or kind = 'flight_recorder'
-        group by job_id) as d
-        on d.job_id = f.job_id
-    where f.is_year_guessed
+        group by job_id) as d on d.job_id = f.job_id and f.is_year_guessed
 ),
 own as (
     select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method,

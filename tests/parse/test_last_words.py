@@ -93,3 +93,12 @@ def test_gloo_waits_for_no_storage() -> None:
         "retryLimit=3, rank=0, size=4, local=[10.0.0.7]:27285, remote=[10.0.0.8]:21912$0, error=SO_ERROR: refused\n"
     )
     assert [row["activity"] for row in read_worker(text, "/logs/j/n.log").worker_tail] == ["initialisation"]
+
+
+def test_a_record_glued_to_the_bar_of_another_rank_is_its_own() -> None:
+    """A record right behind the progress bar of another process has its own rank and stamp."""
+    bar = "[default0]:Epoch 0:  30%|███       | 6/20 [00:01<00:02,  4.70it/s]"
+    record = "[default1]:[2026-11-20 21:57:13,492][urllib3.connectionpool][WARNING] - Retrying (Retry(total=4, connect="
+    record += "None)) after connection broken by 'ConnectionResetError(104, 'reset')': /v1/objects/train/a.tar"
+    (row,) = read_worker(f"{bar}{record}\n", "/logs/j/n.log").worker_line
+    assert (row["local_rank"], row["stamp_source"], row["text"]) == (1, "own", record)

@@ -334,15 +334,6 @@ def test_attempts_in_one_file() -> None:
 # --- damage --------------------------------------------------------------------------------------------------------
 
 
-def test_a_record_glued_to_the_bar_of_another_rank_is_its_own() -> None:
-    """A record right behind the progress bar of another process has its own rank and stamp."""
-    bar = "[default0]:Epoch 0:  30%|███       | 6/20 [00:01<00:02,  4.70it/s]"
-    record = "[default1]:[2026-11-20 21:57:13,492][urllib3.connectionpool][WARNING] - Retrying (Retry(total=4, connect="
-    record += "None)) after connection broken by 'ConnectionResetError(104, 'reset')': /v1/objects/train/a.tar"
-    (row,) = read_worker(f"{bar}{record}\n", "/logs/j/n.log").worker_line
-    assert (row["local_rank"], row["stamp_source"], row["text"]) == (1, "own", record)
-
-
 def test_progress_bars_share_a_line() -> None:
     """A message behind a progress bar on one line is read, with its line number; the bar before it is left out."""
     bar = "\r  0%|          | 0/9 [00:01<?, 1.47s/it]\r 11%|█         | 1/9 [00:02<?, 1.47s/it]"

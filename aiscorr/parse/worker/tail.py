@@ -130,11 +130,7 @@ class Tail:
 
 
 def last_words(
-    tail: Tail,
-    prefixes: PrefixReader,
-    years: YearContext,
-    path_rank: int | None,
-    patterns: TailPatterns,
+    tail: Tail, prefixes: PrefixReader, years: YearContext, path_rank: int | None, patterns: TailPatterns
 ) -> list[dict[str, Value]]:
     """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's)."""
     # whose lines they are: a rank's, else a local rank's, else nobody's
@@ -166,15 +162,18 @@ def last_words(
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
         rows.append({"line_no": line_no, "byte_offset": byte_offset, **_row(raw, prefix, rank, patterns)})
-    for place in reversed([match.start() for match in _GLUED.finditer(tail.text)]):
-        start, end = tail.start_of(place), (tail.text + b"\n").index(b"\n", place)
-        raw = last_piece(tail.text[place:end])
+    for line, raw in _glued(tail):
         prefix = prefixes.read(raw, years)
-        if (prefix.rank, None) not in kept:
-            line_no, byte_offset, _ = tail.line(start, end)
-            row = _row(raw, prefix, prefix.rank, patterns)
-            kept[prefix.rank, None] = [{"line_no": line_no, "byte_offset": byte_offset, **row}]
+        row = {"line_no": line.line_no, "byte_offset": line.byte_offset, **_row(raw, prefix, prefix.rank, patterns)}
+        kept.setdefault((prefix.rank, None), [row])
     return [row for rows in kept.values() for row in reversed(rows)]
+
+
+def _glued(tail: Tail) -> Iterator[tuple[TailLine, bytes]]:
+    """What stands right behind another line on the same one, latest first, with that one."""
+    for place in reversed([match.start() for match in _GLUED.finditer(tail.text)]):
+        end = tail.text.find(b"\n", place) % (len(tail.text) + 1)
+        yield tail.line(tail.start_of(place), end), last_piece(tail.text[place:end])
 
 
 def _tagged_tasks(text: bytes) -> dict[int, set[int]]:
