@@ -4,7 +4,8 @@
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
 -- note: What peers saw and what the node's own log shows are one outage where they lie within
--- note: minutes. It ends with the node's own word that it is ready, else when it joins the map.
+-- note: minutes. It ends with the node's own word that it is ready, else when it joins the map;
+-- note: shown_end_ns is null where no line shows that.
 create or replace view node_outage as
 with comeback as (
     select e.cluster,
@@ -125,6 +126,10 @@ span as (
                                 where name = 'stopped_open_s') end),
             s.last_ns
         ), s.first_ns) as ended_ns,
+        coalesce(e.back_ns, if(e.is_kept, e.moved_ns, null),
+            case when list_contains(s.effects, 'removed') then null
+                when not list_contains(s.effects, 'killed') then o.after_ns end,
+            e.joined_ns) as shown_end_ns,
         s.first_ns, s.last_ns as last_sign_ns, s.seen_ns, s.witness_count, s.cut_count, s.effects,
         s.file_id, s.line_no, s.text,
         o.before_ns, o.after_ns, o.next_ns, o.after_file_id, o.after_line_no
@@ -136,7 +141,8 @@ span as (
     left join logs as l on l.cluster = s.cluster
 )
 select
-    cluster, node_id, outage_no, fault_kind, started_ns, ended_ns, first_ns, last_sign_ns, seen_ns,
+    cluster, node_id, outage_no, fault_kind, started_ns, ended_ns, shown_end_ns, first_ns,
+    last_sign_ns, seen_ns,
     witness_count, cut_count, effects, file_id, line_no, text,
     case when fault_kind <> 'killed' then greatest(first_ns, started_ns)
         else coalesce(seen_ns, next_ns, first_ns) end

@@ -74,6 +74,15 @@ span as (
         arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
+),
+over as (
+    select s.*, (
+        select min(c.utc_ns) from sign as c
+        where c.is_end and c.cluster = s.cluster and c.node_id = s.node_id
+            and c.fault_kind = s.fault_kind and c.utc_ns >= s.last_sign_ns
+            and (s.is_held or c.utc_ns - s.last_sign_ns < 7200000000000)
+    ) as shown_end_ns
+    from span as s
 )
 select
     s.cluster,
@@ -86,13 +95,7 @@ select
         else s.started_ns end
         as started_ns,
     coalesce(
-        (
-            select min(c.utc_ns) from sign as c
-            where c.is_end and c.cluster = s.cluster and c.node_id = s.node_id
-                and c.fault_kind = s.fault_kind
-                and c.utc_ns >= s.last_sign_ns
-                and (s.is_held or c.utc_ns - s.last_sign_ns < 7200000000000)
-        ),
+        s.shown_end_ns,
         case
             when s.is_held and not exists (
                 from sign as m
@@ -103,12 +106,13 @@ select
         case when s.fault_kind <> 'batches_aborted' then s.last_sign_ns + 20000000000 end,
         s.last_sign_ns
     ) as ended_ns,
+    s.shown_end_ns,
     s.last_sign_ns,
     s.sign_count,
     s.file_id,
     s.line_no,
     s.text
-from span as s
+from over as s
 left join logs as l on l.cluster = s.cluster
 join threshold as g on g.name = 'fault_gap_s'
 join threshold as b on b.name = 'disk_line_s'

@@ -6,44 +6,43 @@
 -- stored: yes
 -- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node
 -- note: that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is
--- note: only the earliest moment that fits, else null.
+-- note: only the earliest moment that fits, else null. ended_at is null where no line shows it;
+-- note: ended_ns is until when it is taken to have lasted.
 create or replace view node_fault as
 with every as (
-    select cluster, node_id, fault_kind, started_ns, ended_ns,
+    select cluster, node_id, fault_kind, started_ns, ended_ns, shown_end_ns, last_sign_ns,
         case when fault_kind = 'killed' then started_ns else first_ns end as sign_ns, witness_count,
         cut_count, file_id, line_no, text,
         known_ns, silent_from_ns, silent_to_ns, silence_file_id, silence_line_no
     from node_outage
     union all by name
-    select cluster, node_id, fault_kind, started_ns, ended_ns, started_ns as sign_ns,
-        sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    select cluster, node_id, fault_kind, started_ns, ended_ns, shown_end_ns, last_sign_ns,
+        sign_count as witness_count, file_id, line_no, text
     from node_trouble
     union all by name
     select cluster, node_id, 'isolated' as fault_kind, started_ns,
-        ended_ns + 20000000000 as ended_ns, started_ns as sign_ns, peer_count as witness_count,
-        0 as cut_count, file_id, line_no, text, started_ns as known_ns
+        ended_ns + 20000000000 as ended_ns, ended_ns as last_sign_ns, peer_count as witness_count,
+        file_id, line_no, text
     from isolated_node
     union all by name
     select cluster, node_id, 'stale_membership' as fault_kind, started_ns, ended_ns,
-        started_ns as sign_ns, sender_count as witness_count, 0 as cut_count, file_id, line_no,
-        text, started_ns as known_ns
+        sender_count as witness_count, file_id, line_no, text
     from stale_membership
     union all by name
     select cluster, node_id,
         case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns,
-        ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id,
-        line_no, text, known_ns
+        ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
+        known_ns
     from slow_source
     union all by name
     select cluster, node_id,
         case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns,
-        ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id,
-        line_no, text, known_ns
+        ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
+        known_ns
     from slow_target
     union all by name
     select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns,
-        started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text,
-        started_ns as known_ns
+        sign_count as witness_count, file_id, line_no, text
     from slow_answer
 ),
 worded as (
@@ -57,7 +56,8 @@ worded as (
             || strftime(make_timestamp_ns(known_ns)::timestamp, '%H:%M:%S') as known_words,
         strftime(make_timestamp_ns(silent_from_ns)::timestamp, '%H:%M:%S') || '–'
             || strftime(make_timestamp_ns(silent_to_ns)::timestamp, '%H:%M:%S') as silence_words
-    from every
+    from (select * replace (coalesce(known_ns, started_ns) as known_ns,
+        coalesce(sign_ns, started_ns) as sign_ns) from every)
 )
 select
     e.cluster || '/' || e.node_id || '/' || e.fault_kind || '/'
@@ -67,13 +67,14 @@ select
     n.role,
     e.fault_kind,
     make_timestamp_ns(e.started_ns) as started_at,
-    make_timestamp_ns(e.ended_ns) as ended_at,
+    make_timestamp_ns(e.shown_end_ns) as ended_at,
+    make_timestamp_ns(coalesce(e.last_sign_ns, e.ended_ns)) as last_sign_at,
     coalesce(k.weight, 0.0) as weight,
     e.started_ns,
     e.ended_ns,
     e.sign_ns,
     e.witness_count,
-    e.cut_count,
+    coalesce(e.cut_count, 0) as cut_count,
     e.file_id,
     e.line_no,
     e.text,

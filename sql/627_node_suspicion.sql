@@ -1,7 +1,7 @@
 -- A fault of an AIStore node that is not held responsible for a failure: ruled out, or not judged.
 -- grain: one row a failure and fault of a node
 -- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind,
--- reads: storage_relation, failed_rank, asked_node
+-- reads: storage_relation, failed_rank, asked_node, threshold
 -- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
 -- note: verdict leaves storage open, or the rank asked that node too: what is missing to tie it is
@@ -31,11 +31,12 @@ with case_span as (
 ),
 met as (
     select
-        f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at, n.file_id,
-        n.line_no,
-        n.ended_ns as fault_end_ns, n.started_ns as fault_start_ns,
-        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns as is_on,
-        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns and not f.is_other_error
+        f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at,
+        n.last_sign_at, n.file_id, n.line_no,
+        (f.stall_ns - n.known_ns) // 1000000000 as outlived_s, p.value as felt_s,
+        greatest(n.ended_ns, epoch_ns(n.ended_at)) as fault_end_ns, n.started_ns as fault_start_ns,
+        fault_end_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns as is_on,
+        is_on and not f.is_other_error
             and not f.is_other_work and n.weight >= 0.3
             and (f.storage_verdict = 'undetermined' or a.node_id is not null) as is_open
     from case_span as f
@@ -44,6 +45,7 @@ met as (
         and n.fault_kind not in ('batches_aborted', 'jobs_refused') and n.started_ns <= f.ended_ns
         and n.ended_ns >= f.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
+    join threshold as p on p.name = 'felt_after_s'
     left join (select distinct failure_id, rank, node_id from asked_node) as a
         on a.failure_id = f.failure_id and a.rank = f.culprit_rank and a.node_id = n.node_id
         and f.storage_verdict = 'guilty'
@@ -55,12 +57,15 @@ met as (
 select
     failure_id,
     is_open,
-    role || ' ' || node_id || ' ' || broke_words || ' ('
-        || strftime(started_at::timestamp, '%H:%M:%S') || ' to '
-        || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
+    role || ' ' || node_id || ' ' || broke_words
+        || if(ended_at is null, ' (from ', ' (') || strftime(started_at::timestamp, '%H:%M:%S')
+        || coalesce(' to ' || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)',
+            ' UTC; no line shows its end)')
+        as what,
     case
-        when fault_end_ns < stall_ns then 'it had ended '
-            || ((stall_ns - fault_end_ns) // 1000000000)::varchar
+        when fault_end_ns < stall_ns then
+            if(ended_at is null, 'it was last seen ', 'it had ended ')
+            || ((stall_ns - epoch_ns(coalesce(ended_at, last_sign_at))) // 1000000000)::varchar
             || ' s before the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
         when fault_start_ns > stall_to_ns then 'it began '
@@ -87,6 +92,9 @@ select
         when storage_verdict = 'guilty'
             and tied_node_id is not null then 'the failure is linked to ' || tied_node_id
                 || ', and no line links it to this node'
+                || case when outlived_s >= felt_s
+                    then '; the ranks went on for ' || outlived_s::varchar || ' s after it began'
+                    else '' end
         else 'no line links it to the rank that held up the others'
     end as because,
     node_id,

@@ -13,9 +13,10 @@ every as (
     select
         'node' as subject_kind, n.node_id as subject, n.cluster, n.fault_kind as state,
         n.started_ns as begin_min_ns, n.known_ns as begin_max_ns,
-        greatest(n.known_ns, least(n.sign_ns, n.ended_ns)) as end_min_ns,
-        case when n.ended_ns < c.ended_ns then n.ended_ns end as end_max_ns,
-        coalesce(n.ended_ns >= c.ended_ns, true) as is_cut, n.file_id, n.line_no, n.text
+        greatest(n.known_ns, least(epoch_ns(n.last_sign_at), n.ended_ns)) as end_min_ns,
+        epoch_ns(n.ended_at) as end_max_ns,
+        n.ended_at is null and coalesce(n.ended_ns >= c.ended_ns, true) as is_cut, n.file_id,
+        n.line_no, n.text
     from node_fault as n
     left join last_line as c on c.cluster = n.cluster
     union all by name

@@ -19,7 +19,7 @@ fault as (
     from verdict as v
     join node_fault as n on n.cluster = v.cluster and n.node_id = v.node_id
         and n.fault_kind = v.beginning and n.started_at <= v.window_ended_at
-        and n.ended_at >= v.window_started_at - interval 5 minutes
+        and n.ended_ns >= epoch_ns(v.window_started_at) - 300000000000
     qualify row_number() over (partition by v.failure_id order by n.started_at desc, n.fault_id) = 1
 ),
 every as (

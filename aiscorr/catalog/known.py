@@ -156,8 +156,8 @@ def _nodes(asker: _Asker) -> Iterable[str]:
     )
     for node_id, role, cluster, host, version, has_log, first, last in rows:
         faults = asker.rows(
-            "select fault_kind, started_at, ended_at from node_fault where node_id = $name and cluster = $cluster"
-            f" and weight >= {_HEAVY} order by started_at", cluster=cluster,
+            "select fault_kind, started_at, ended_at, last_sign_at from node_fault where node_id = $name"
+            f" and cluster = $cluster and weight >= {_HEAVY} order by started_at", cluster=cluster,
         )  # fmt: skip
         held = asker.rows(
             "select failure_id, why from failure_node where node_id = $name and cluster = $cluster order by failure_id",
@@ -168,8 +168,9 @@ def _nodes(asker: _Asker) -> Iterable[str]:
             + (f", AIStore {version}" if version else "") + ".",
             f"Its log covers {_moment(first)} to {_moment(last)} UTC." if has_log else "No log of it was read.",
             *(
-                f"At {_moment(start)} UTC: {str(kind).replace('_', ' ')}{f', until {_moment(end)}' if end else ''}."
-                for kind, start, end in faults[:_MANY]
+                f"At {_moment(start)} UTC: {str(kind).replace('_', ' ')}, "
+                + (f"until {_moment(end)}." if end else f"last seen at {_moment(seen)}; no line shows its end.")
+                for kind, start, end, seen in faults[:_MANY]
             ),
             _more(faults, "faults"),
             *(f"In failure {failure_id} it is held responsible: {why}." for failure_id, why in held[:_MANY]),
