@@ -40,6 +40,9 @@ own as (
     select s.cluster, s.node_id, s.outage_no,
         max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns,
         min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns,
+        min(e.utc_ns) filter (where e.utc_ns > s.last_ns and s.seen_ns is not null) as over_ns,
+        max(e.utc_ns - e.before_ns) filter (where e.utc_ns > s.seen_ns and e.before_ns <= s.last_ns)
+            as silent_ns,
         min(e.utc_ns) filter (where e.utc_ns > s.last_ns + 30000000000) as resumed_ns,
         min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns, max(e.utc_ns) as end_ns,
         arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no))
@@ -47,7 +50,10 @@ own as (
         arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no))
             filter (where e.utc_ns > s.seen_ns) as after_line_no
     from outage_span as s
-    left join line as e on e.cluster = s.cluster and e.node_id = s.node_id
+    left join (
+        select *, lag(utc_ns) over (partition by cluster, node_id order by utc_ns) as before_ns
+        from line semi join outage_span using (cluster, node_id)
+    ) as e on e.cluster = s.cluster and e.node_id = s.node_id
     group by s.cluster, s.node_id, s.outage_no
 ),
 logs as (
@@ -72,10 +78,9 @@ span as (
                                 < (select value * 1000000000 from threshold
                                     where name = 'cut_return_s'))
                     or (s.witness_count < 2
-                        and o.after_ns
-                            - o.before_ns
-                                < (select value * 1000000000 from threshold
-                                    where name = 'kalive_detect_s')))
+                        and o.silent_ns
+                            < (select value * 1000000000 from threshold
+                                where name = 'kalive_detect_s')))
                     then 'cut'
             when list_contains(s.effects, 'unreachable')
                 and not list_contains(s.effects, 'down') then 'hung'
@@ -113,7 +118,7 @@ span as (
             case when list_contains(s.effects, 'removed')
                 and list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic'])
                     then o.resumed_ns
-                when not list_contains(s.effects, 'killed') then o.after_ns end,
+                when not list_contains(s.effects, 'killed') then o.over_ns end,
             e.joined_ns,
             greatest(
                 case when list_contains(s.effects, 'removed') then l.last_ns
@@ -128,7 +133,7 @@ span as (
         ), s.first_ns) as ended_ns,
         coalesce(e.back_ns, if(e.is_kept, e.moved_ns, null),
             case when list_contains(s.effects, 'removed') then null
-                when not list_contains(s.effects, 'killed') then o.after_ns end,
+                when not list_contains(s.effects, 'killed') then o.over_ns end,
             e.joined_ns) as shown_end_ns,
         s.first_ns, s.last_ns as last_sign_ns, s.seen_ns, s.witness_count, s.cut_count, s.effects,
         s.file_id, s.line_no, s.text,
