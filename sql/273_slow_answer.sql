@@ -100,8 +100,8 @@ select
     min(utc_ns) - 10000000000 as started_ns,
     max(utc_ns) as ended_ns,
     count(*) as sign_count,
-    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
-    arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+    arg_max(file_id, (value, file_id, line_no)) as file_id,
+    arg_max(line_no, (value, file_id, line_no)) as line_no,
     arg_max(counter, value) || ' was ' || round(max(value) / 1e6)::bigint::varchar || ' ms, '
         || round(arg_max(peer_ns, value) / 1e6, 1)::varchar || ' ms at its peers' as text
 from numbered

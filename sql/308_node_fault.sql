@@ -32,17 +32,17 @@ with every as (
     select cluster, node_id,
         case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns,
         ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
-        known_ns
+        known_ns, text as measured
     from slow_source
     union all by name
     select cluster, node_id,
         case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns,
         ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
-        known_ns
+        known_ns, text as measured
     from slow_target
     union all by name
     select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns,
-        sign_count as witness_count, file_id, line_no, text
+        sign_count as witness_count, file_id, line_no, text, text as measured
     from slow_answer
 ),
 worded as (
@@ -86,6 +86,9 @@ select
         else 'no later than ' || e.known_words || ' UTC'
             || coalesce(' (its log is silent ' || e.silence_words || ')', '')
     end as moment_words,
+    moment_words is null and e.measured is null
+        and e.fault_kind <> 'stale_membership' as is_dated,
+    e.measured,
     e.silence_words,
     e.silence_file_id,
     e.silence_line_no

@@ -27,7 +27,7 @@ began as (
         f.file_id, f.line_no, f.text,
         'begins: ' || f.fault_kind as message, null as severity, f.node_id as peer_id,
         null as received_count, null as age_ns, 1 as repeat_count, f.ended_ns as last_ns,
-        f.moment_words is null as is_exact
+        f.is_dated as is_exact
     from get_batch_chain as c
     join node_fault as f on f.fault_id = c.fault_id
     where f.fault_kind

@@ -28,8 +28,8 @@ cause as (
         min(n.sign_ns) as sign_ns,
         arg_min(
             case
-                when n.moment_words is null then 'exact'
-                when n.fault_kind = 'killed' then 'at_earliest'
+                when n.is_dated then 'exact'
+                when n.fault_kind = 'killed' or n.moment_words is null then 'at_earliest'
                 else 'at_latest'
             end, n.sign_ns
         ) as sign_is

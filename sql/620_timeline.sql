@@ -20,13 +20,14 @@ with used as (
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 fault as (
-    select u.failure_id, n.started_ns as utc_ns, n.moment_words is null as is_exact,
+    select u.failure_id, n.started_ns as utc_ns, n.is_dated as is_exact,
         'ais' as source, n.node_id, null::integer as rank,
         case when n.weight >= 0.5 and n.fault_kind not in ('batches_aborted', 'jobs_refused') then 1
             when n.weight >= 0.2 then 2 else 3 end
             as weight,
         n.role || ' ' || n.node_id || ' ' || k.broke_words
-            || coalesce(' ' || n.moment_words, '') as text,
+            || coalesce(' ' || n.moment_words, '') || coalesce(' (' || n.measured || ')', '')
+                as text,
         n.file_id, n.line_no
     from used as u
     join node_fault as n on n.cluster = u.cluster and n.started_ns <= u.ended_ns + 60000000000
