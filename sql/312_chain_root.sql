@@ -11,7 +11,8 @@
 -- note: xaction prints as it ends is no step of a request that had failed before. While a target
 -- note: is away its objects are missing on the others, so a batch that breaks then without naming
 -- note: anybody is put to that outage (is_ambient), from when it was away for certain; who waits
--- note: for a node that hangs waits, until it is missed. Maintenance that begins aborts every
+-- note: for a node that hangs waits, until it is missed. A target's own batches meet a lost disk
+-- note: before it says so. Maintenance that begins aborts every
 -- note: batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the
 -- note: node that printed the first.
 create or replace view chain_root as
@@ -136,7 +137,9 @@ ambient as (
         as l
     join threshold as p on p.name = 'hung_wait_s'
     join outage as o on o.cluster = l.cluster
-        and (o.node_id <> l.node_id or o.fault_kind = 'disk_fault') and l.utc_ns >= o.started_ns
+        and (o.node_id <> l.node_id or o.fault_kind = 'disk_fault')
+        and l.utc_ns >= o.started_ns
+            - case when o.node_id = l.node_id then l.reach_ns else 0 end
         and l.utc_ns <= o.ended_ns + 5000000000
         and (o.fault_kind <> 'hung' or l.utc_ns >= o.known_ns
             or coalesce(l.waited_ns >= p.value * 1e9, true))
