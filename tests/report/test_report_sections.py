@@ -383,7 +383,10 @@ def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.Failu
     assert heads[2].startswith("it had not come (written ") and "begin to wait" in heads[4]
     assert heads[3].endswith("the first that waits")
     assert heads[-1].endswith("the failure itself") and steps.items[2][1] == "Received a dump signal"
-    bare = replace(told, root_causes=(replace(cause, supports=()),), culprit_ranks=(2, 3))
+    waiting = next(item for item in failure.timeline if item.source == "ranks" and item.at == hang)
+    apart = replace(waiting, path="/w", line_no=9)
+    only = replace(cause, supports=(replace(lines[0], line_no=9),))
+    bare = replace(told, root_causes=(only,), culprit_ranks=(2, 3), timeline=(apart,))
     (steps,) = [block for block in chain_section.blocks(bare, Places([])) if isinstance(block, Steps)]
     assert steps.items[0] == ("ranks 2-3: no line shows what happened there", "", "")
     assert "begin to wait" in steps.items[1][0]

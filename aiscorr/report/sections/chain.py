@@ -77,12 +77,14 @@ def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line,
     """The lines that carry the verdict, then what came of it: that the others waited, and that a watchdog fired.
 
     A line that was written after the others began to wait shows a cause all the same, as of a rank that never came: it
-    says when it was written. Only what a watchdog said is an effect.
+    says when it was written. Only what a watchdog said is an effect, and the line of an effect is no cause.
     """
     hang = failure.hang_started_at
     fired = {(item.path, item.line_no) for item in failure.timeline if item.text.startswith("timeout:")}
     causes: list[tuple[int, datetime, Line]] = []
     effects: list[tuple[datetime, Line]] = []
+    later = _effects(failure, places)
+    shown = {line[2] for _, line in later}
     for line in failure.root_causes[0].supports:
         moment = line.at if line.is_estimate else line.latest_at or line.at
         head, text, place = _line(line, places)
@@ -94,9 +96,9 @@ def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line,
             causes.append((0, moment, (head, text, place)))
         elif (line.path, line.line_no) in fired:
             effects.append((moment, (head, text, place)))
-        else:
+        elif place not in shown:
             causes.append((2, moment, (f"{line.why} (written {clock(moment)})", text, place)))
-    effects += _effects(failure, places)
+    effects += later
     if effects and failure.culprit_ranks and not causes:
         who = f"rank{'s' * (len(failure.culprit_ranks) > 1)} {ranges(failure.culprit_ranks)}"
         causes.append((0, datetime.min, (f"{who}: no line shows what happened there", "", "")))
