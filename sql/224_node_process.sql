@@ -6,7 +6,8 @@
 -- note: A run begins with `Started up at`; a rotation continues it. killed: the next run began and
 -- note: this one wrote no stop line. A log may also just end, as the rest was not fetched or went
 -- note: with its folder: where no other node complained, and what is left of that time is longer
--- note: than outages are, it is only a gap.
+-- note: than outages are, it is only a gap. A start prints whole seconds: what is said of an end in
+-- note: that second is the run before.
 create or replace view node_process as
 with line as (
     select
@@ -72,7 +73,7 @@ ending as (
     from filled as f
     join ais_event as e on e.cluster = f.cluster and e.node_id = f.node_id and e.subject = 'self'
         and e.node_effect in ('stopping', 'stopped', 'fatal')
-        and e.utc_ns >= f.first_ns and e.utc_ns <= f.last_ns
+        and e.utc_ns >= coalesce(f.started_ns + 1000000000, f.first_ns) and e.utc_ns <= f.last_ns
     where e.pattern <> 'ais_runner_stopped'
     group by f.cluster, f.node_id, f.process_seq
 )
