@@ -14,6 +14,7 @@ with sign as (
         cluster, node_id, utc_ns, file_id, line_no, text,
         utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns,
         pattern = 'other_error' as is_error,
+        nullif(regexp_extract(text, '\bmp\[(/[^], ]+)', 1), '') as mountpath,
         effect in ('mountpath_enabled', 'memory_ok', 'cpu_ok', 'rebalance_done', 'space_ok')
             as is_end,
         effect = 'mountpath_disabled' as is_held,
@@ -68,6 +69,7 @@ span as (
         cluster, node_id, fault_kind, span_no,
         min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
         bool_or(is_held) as is_held, bool_or(is_error) as has_error,
+        string_agg(distinct mountpath, ', ' order by mountpath) as mountpaths,
         coalesce(bool_or(regexp_matches(text, '(?i)critical|extreme')), false) as is_critical,
         arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
         arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
@@ -109,6 +111,7 @@ select
     s.shown_end_ns,
     s.last_sign_ns,
     s.sign_count,
+    s.mountpaths,
     s.file_id,
     s.line_no,
     s.text
@@ -118,4 +121,9 @@ join threshold as g on g.name = 'fault_gap_s'
 join threshold as b on b.name = 'disk_line_s'
 join threshold as k on k.name = 'stuck_disk_lines'
 where (s.fault_kind <> 'disk_slow' or s.sign_count >= k.value)
+    and not (s.fault_kind = 'disk_errors' and exists (
+        from span as d
+        join threshold as w on w.name = 'fault_slack_s'
+        where d.fault_kind = 'disk_fault' and d.cluster = s.cluster and d.node_id = s.node_id
+            and abs(d.started_ns - s.started_ns) <= w.value * 1000000000))
     and (s.fault_kind <> 'unexplained' or s.has_error or s.sign_count >= k.value)

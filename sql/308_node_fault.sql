@@ -17,7 +17,7 @@ with every as (
     from node_outage
     union all by name
     select cluster, node_id, fault_kind, started_ns, ended_ns, shown_end_ns, last_sign_ns,
-        sign_count as witness_count, file_id, line_no, text
+        sign_count as witness_count, file_id, line_no, text, mountpaths as detail
     from node_trouble
     union all by name
     select cluster, node_id, 'isolated' as fault_kind, started_ns,
@@ -26,23 +26,24 @@ with every as (
     from isolated_node
     union all by name
     select cluster, node_id, 'stale_membership' as fault_kind, started_ns, ended_ns,
-        sender_count as witness_count, file_id, line_no, text
+        sender_count as witness_count, file_id, line_no, text, false as is_dated
     from stale_membership
     union all by name
     select cluster, node_id,
         case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns,
         ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
-        known_ns, text as measured
+        known_ns, text as detail, false as is_dated
     from slow_source
     union all by name
     select cluster, node_id,
         case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns,
         ended_ns, known_ns as sign_ns, read_count as witness_count, file_id, line_no, text,
-        known_ns, text as measured
+        known_ns, text as detail, false as is_dated
     from slow_target
     union all by name
     select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns,
-        sign_count as witness_count, file_id, line_no, text, text as measured
+        sign_count as witness_count, file_id, line_no, text, text as detail,
+        false as is_dated
     from slow_answer
 ),
 worded as (
@@ -86,9 +87,8 @@ select
         else 'no later than ' || e.known_words || ' UTC'
             || coalesce(' (its log is silent ' || e.silence_words || ')', '')
     end as moment_words,
-    moment_words is null and e.measured is null
-        and e.fault_kind <> 'stale_membership' as is_dated,
-    e.measured,
+    moment_words is null and coalesce(e.is_dated, true) as is_dated,
+    e.detail,
     e.silence_words,
     e.silence_file_id,
     e.silence_line_no

@@ -26,7 +26,7 @@ fault as (
             when n.weight >= 0.2 then 2 else 3 end
             as weight,
         n.role || ' ' || n.node_id || ' ' || k.broke_words
-            || coalesce(' ' || n.moment_words, '') || coalesce(' (' || n.measured || ')', '')
+            || coalesce(' ' || n.moment_words, '') || coalesce(' (' || n.detail || ')', '')
                 as text,
         n.file_id, n.line_no
     from used as u

@@ -32,7 +32,7 @@ with case_span as (
 met as (
     select
         f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at,
-        n.last_sign_at, n.measured, n.file_id, n.line_no,
+        n.last_sign_at, n.detail, n.file_id, n.line_no,
         (f.stall_ns - n.known_ns) // 1000000000 as outlived_s, p.value as felt_s,
         greatest(n.ended_ns, epoch_ns(n.ended_at)) as fault_end_ns, n.started_ns as fault_start_ns,
         fault_end_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns as is_on,
@@ -58,7 +58,7 @@ select
     failure_id,
     is_open,
     role || ' ' || node_id || ' ' || broke_words
-        || ' (' || coalesce(measured || '; ', '') || if(ended_at is null, 'from ', '')
+        || ' (' || coalesce(detail || '; ', '') || if(ended_at is null, 'from ', '')
         || strftime(started_at::timestamp, '%H:%M:%S')
         || coalesce(' to ' || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)',
             ' UTC; no line shows its end)')
