@@ -5,13 +5,16 @@
 -- stored: yes
 -- note: What a node says of its peers that is itself cut off (isolated_node) is no sign of theirs.
 -- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and
--- note: ended again by its own log had another, and so had one that was added back and is removed
+-- note: ended again by its own log, or is missed notice_s later or more, had another, and so had
+-- note: one that was added back and is removed
 -- note: from the map again, kalive_detect_s later or more.
 create or replace view outage_span as
 with lived as (
     select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text,
         count(*) filter (where effect = 'ready' and witness_id = node_id)
             over (partition by cluster, node_id order by utc_ns) as life_no,
+        max(utc_ns) filter (where effect = 'ready' and witness_id = node_id)
+            over (partition by cluster, node_id order by utc_ns) as ready_ns,
         max(utc_ns) filter (where effect = 'back' and witness_id <> node_id)
             over (partition by cluster, node_id order by utc_ns) as back_ns
     from node_witness as w
@@ -28,7 +31,8 @@ marked as (
     select
         *,
         utc_ns - lag(utc_ns) over next_sign as gap_ns,
-        is_end
+        (is_end or effect in ('down', 'unreachable') and least(utc_ns - ready_ns, gap_ns)
+            > (select value * 1000000000 from threshold where name = 'notice_s'))
             and life_no > max(life_no) filter (where is_end)
                 over (next_sign rows between unbounded preceding and 1 preceding)
             or back_ns > lag(utc_ns) over next_sign
