@@ -1,12 +1,13 @@
 -- A line that ties a file's clock to UTC on its own.
 -- grain: one row a file and kind of evidence
--- reads: clock_mark, worker_line, ais_line, threshold
+-- reads: clock_mark, worker_line, worker_tail, ais_line, threshold
 -- stored: yes
 -- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the
 -- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
 -- note: the answer came seconds later, so the file's clock is 28800 s behind UTC; up to half a
 -- note: minute earlier is the proxy's clock. A line without a stamp was written before the next
--- note: stamp of its file, where that is minutes away at most.
+-- note: stamp of its file, where that is minutes away at most. Stamps without a zone follow at once
+-- note: on those with one that the same file holds (a program's JSON, its launcher's lines).
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -59,11 +60,27 @@ server_redirects as (
     from ais_line as a
     join worker_line as w on w.wid = a.wid and w.request_ns is not null
 ),
+zoned as (
+    select file_id, line_no, local_ns - zone_offset_s * 1000000000 as utc_ns from worker_line
+        where stamp_source = 'own' and zone_offset_s is not null
+    union all
+    select file_id, line_no, local_ns - zone_offset_s * 1000000000 from worker_tail
+        where zone_offset_s is not null
+),
+mixed as (
+    select w.file_id, 'beside' as kind, w.line_no, w.text,
+        round((w.local_ns - z.utc_ns) / (select ns from step)) * (select ns from step) as offset_ns
+    from (from worker_line where stamp_source = 'own' and zone_offset_s is null) as w
+    asof join zoned as z on z.file_id = w.file_id and z.line_no <= w.line_no
+    join threshold as t on t.name = 'stamp_reach_s'
+    where abs(w.local_ns - z.utc_ns - offset_ns) < t.value * 1e9
+),
 everything as (
     select file_id, kind, line_no, text, offset_ns from marks
     union all
     select file_id, kind, line_no, text, offset_ns
-    from (select * from redirects union all select * from server_redirects)
+    from (select * from redirects union all select * from server_redirects
+        union all select * from mixed)
     where abs(offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
 ),
 counted as (
