@@ -1,8 +1,8 @@
--- A counter of a node inside a failure's window, and in spans of the same length before and after
--- it.
+-- A counter of a node inside a failure's window, or in the minute before its end where it is
+-- shorter, and in spans of the same length before and after it.
 -- grain: one row a failure, node and counter that grew in any of the spans
 -- reads: failure, job_cluster, stats_reading, counter_interval, counter_sample, counter_kind,
--- reads: ais_event
+-- reads: ais_event, threshold
 -- public: yes
 -- case: kept
 -- note: Growth is that of counter_delta, taken of the lines of the spans alone, and known for the
@@ -16,9 +16,11 @@
 create or replace view failure_counter_delta as
 with edge as (
     select
-        f.failure_id, c.cluster, epoch_ns(f.window_started_at) as low_ns,
-        epoch_ns(f.window_ended_at) as high_ns, high_ns - low_ns as long_ns
+        f.failure_id, c.cluster, epoch_ns(f.window_ended_at) as high_ns,
+        least(epoch_ns(f.window_started_at), high_ns - t.value::bigint * 1000000000) as low_ns,
+        high_ns - low_ns as long_ns
     from failure as f
+    join threshold as t on t.name = 'counter_span_s'
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 span as (
@@ -133,12 +135,12 @@ select
     round(s.inside_least, 1) as inside_least,
     round(s.inside_most, 1) as inside_most,
     round(s.long_ns / 1e9, 3) as span_s,
-    round(s.before / nullif(s.long_ns / 1e9, 0), 4) as before_per_s,
-    round(s.inside / nullif(s.long_ns / 1e9, 0), 4) as inside_per_s,
-    round(s.after / nullif(s.long_ns / 1e9, 0), 4) as after_per_s,
+    round(s.before / (s.long_ns / 1e9), 4) as before_per_s,
+    round(s.inside / (s.long_ns / 1e9), 4) as inside_per_s,
+    round(s.after / (s.long_ns / 1e9), 4) as after_per_s,
     round(if(s.is_inside, s.inside / nullif(s.before, 0), null), 3) as ratio,
-    case when s.long_ns > 0 then coalesce(c.is_complete, false) end as is_complete,
-    case when s.long_ns > 0 then coalesce(c.is_after_complete, false) end as is_after_complete,
+    coalesce(c.is_complete, false) as is_complete,
+    coalesce(c.is_after_complete, false) as is_after_complete,
     s.file_id,
     s.line_no
 from summed as s

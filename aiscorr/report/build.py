@@ -237,7 +237,7 @@ _COUNTER = """
 select d.node_id, d.node_role as role, d.counter, d.before, d.inside, d.after, d.inside_per_s, d.ratio, d.is_complete,
     d.is_error, d.meaning, f.path, d.line_no,
     d.inside_least::double as inside_least, d.inside_most::double as inside_most,
-    coalesce(d.is_after_complete, false) as is_after_complete
+    coalesce(d.is_after_complete, false) as is_after_complete, d.span_s::double as span_s
 from failure_counter_delta as d
 left join ingested_file as f on f.file_id = d.file_id
 where d.failure_id = $id and (d.is_error

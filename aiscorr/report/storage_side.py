@@ -82,7 +82,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class CounterDelta:
-    """Growth of a counter before, inside and after the window; rates per second.
+    """Growth of a counter before, inside and after `span_s` seconds that end with the window; rates per second.
 
     `is_complete` is said of the spans before and inside, `is_after_complete` of the one after.
     """
@@ -103,6 +103,7 @@ class CounterDelta:
     inside_least: float
     inside_most: float
     is_after_complete: bool = False
+    span_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""AIStore's counters inside the window, and in spans of the same length before and after it."""
+"""AIStore's counters until the failure was over, and in spans of the same length before and after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aiscorr.report.document import CounterDelta, ErrorSide, FailureReport
 
 TITLE = "Counters"
 ORDER = 70
-EMPTY = "No statistics line of AIStore lies around the failure."
+EMPTY = "No statistics line of AIStore that was read is of the time of the failure."
 
 _LIMIT = 8
 _SUMMED = ("get.n", "put.n", "getbatch.n")
@@ -44,17 +44,13 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def _note(failure: FailureReport) -> str:
     """How the growth was counted, and what the words of the last column say."""
-    span = (
-        failure.window_ended_at - failure.window_started_at
-        if failure.window_ended_at and failure.window_started_at
-        else None
-    )
-    length = f" of {span.total_seconds():.0f} s" if span is not None else ""
+    span_s = failure.counter_deltas[0].span_s
     return (
-        f"Growth inside the window{length}, and in as long a time before and after. Statistics are printed every"
-        " 10 s to minutes. An interval across an edge counts its errors where the node's own error lines are, else"
-        " where most of it lies; brackets give the least and the most. Other counters are shared out by time. `no`:"
-        " statistics of the node are missing. `not after`: only those after the window, where logs often end. All:"
+        f"Growth in the {span_s or 0:.0f} s until the failure was over, and in as long a time before and after."
+        " Statistics are printed every 10 s to minutes. An interval across an edge counts its errors where the node's"
+        " own error lines are, else where most of it lies; brackets give the least and the most. Other counters are"
+        " shared out by time. `no`: statistics of the node are missing. `not after`: only those after it, where logs"
+        " often end. All:"
         f" aiscorr query @counters -p failure={failure.failure_id}"
     )
 
