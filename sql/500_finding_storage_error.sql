@@ -72,7 +72,11 @@ select
                     ' broke its batch') end
         || coalesce(' ' || n.moment_words,
             ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
-        || case when f.is_unexplained then ' is not in these logs' else '' end as statement,
+        || case when f.is_unexplained then ' is not in these logs'
+            when f.crash_pattern = 'sdk_object_not_found'
+                and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance')
+                then ': its peers have not what it holds'
+            else '' end as statement,
     list_concat(
         [
             {'term': 'error', 'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
