@@ -170,10 +170,10 @@ select
             || case when cause_pattern = 'http_proxy_failed' then 'of a setting of its host: '
                 else case if(is_of_file_system, 'file system', class)
             when 'file system' then 'of the file system: ' when 'gpu' then 'of a device error: '
-                when 'infrastructure' then 'the machine or scheduler took something away: '
+                when 'infrastructure' then 'of its machine or the scheduler: '
                 when 'network' then 'of the network: '
             else 'of an error of the program: ' end end
-        || coalesce(cause_exception || ': ', '')
+        || coalesce(nullif(cause_exception, trim(cause_words)) || ': ', '')
             || case
                 when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … '
                     || trim(right(cause_words, 79))
