@@ -70,7 +70,8 @@ zoned as (
 mixed as (
     select w.file_id, 'beside' as kind, w.line_no, w.text,
         round((w.local_ns - z.utc_ns) / (select ns from step)) * (select ns from step) as offset_ns
-    from (from worker_line where stamp_source = 'own' and zone_offset_s is null) as w
+    from (from worker_line where stamp_source = 'own' and zone_offset_s is null
+            and file_id in (select file_id from zoned)) as w
     asof join zoned as z on z.file_id = w.file_id and z.line_no <= w.line_no
     join threshold as t on t.name = 'stamp_reach_s'
     where abs(w.local_ns - z.utc_ns - offset_ns) < t.value * 1e9
