@@ -6,8 +6,9 @@
 -- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
 -- note: the answer came seconds later, so the file's clock is 28800 s behind UTC; up to half a
 -- note: minute earlier is the proxy's clock. A line without a stamp was written before the next
--- note: stamp of its file, where that is minutes away at most. Stamps without a zone follow at once
--- note: on those with one that the same file holds (a program's JSON, its launcher's lines).
+-- note: stamp of its file, where that is minutes away at most. beside: stamps without a zone that
+-- note: follow within seconds on those with one in the same file (a program's JSON, its launcher's
+-- note: lines), but for whole quarters of an hour.
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -73,7 +74,7 @@ mixed as (
     from (from worker_line where stamp_source = 'own' and zone_offset_s is null
             and file_id in (select file_id from zoned)) as w
     asof join zoned as z on z.file_id = w.file_id and z.line_no <= w.line_no
-    join threshold as t on t.name = 'stamp_reach_s'
+    join threshold as t on t.name = 'drift_s'
     where abs(w.local_ns - z.utc_ns - offset_ns) < t.value * 1e9
 ),
 everything as (

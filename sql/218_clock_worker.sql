@@ -17,7 +17,7 @@
 -- note: zero that fits is taken; another one only if clocks somewhere go so, no second one fits
 -- note: and the cluster's logs lie beside the job's, and by a batch only if zero lies outside the
 -- note: logs at hand. A year that only a file's own time tells (year_ns) is that of the job's
--- note: nearest date. Jobs that do not speak of AIStore are left alone.
+-- note: latest date. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, first_ns,
@@ -36,13 +36,13 @@ year as (
         group by job_id) as d on d.job_id = f.job_id and f.is_year_guessed
 ),
 own as (
-    select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method,
-        case kind when 'utm' then 0.97 else 0.99 end as confidence, line_no, text
+    select file_id, offset_ns, if(kind in ('utm', 'beside'), 'anchor', 'utc_marker') as method,
+        if(kind in ('utm', 'beside'), 0.97, 0.99) as confidence, line_no, text
     from clock_absolute
     where kind = 'utm' or (kind <> 'utm_between'
         and file_id not in (select file_id from file where zone is not null))
     qualify row_number()
-        over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
+        over (partition by file_id order by kind = 'beside', kind = 'utm', vote_count desc) = 1
 ),
 guessed as (
     select s.job_id from job_storage as s

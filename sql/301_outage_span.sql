@@ -33,8 +33,8 @@ marked as (
         utc_ns - lag(utc_ns) over next_sign as gap_ns,
         (is_end or effect in ('down', 'unreachable') and least(utc_ns - ready_ns, gap_ns)
             > (select value * 1000000000 from threshold where name = 'notice_s'))
-            and life_no > max(life_no) filter (where is_end)
-                over (next_sign rows between unbounded preceding and 1 preceding)
+            and life_no > coalesce(max(life_no) filter (where is_end) over (next_sign
+                rows between unbounded preceding and 1 preceding), if(is_end, null, 0))
             or back_ns > lag(utc_ns) over next_sign
                 and max(utc_ns) filter (where effect = 'removed')
                     over (partition by cluster, node_id, back_ns

@@ -125,5 +125,7 @@ where (s.fault_kind <> 'disk_slow' or s.sign_count >= k.value)
         from span as d
         join threshold as w on w.name = 'fault_slack_s'
         where d.fault_kind = 'disk_fault' and d.cluster = s.cluster and d.node_id = s.node_id
-            and abs(d.started_ns - s.started_ns) <= w.value * 1000000000))
+            and abs(d.started_ns - s.started_ns) <= w.value * 1000000000
+            and coalesce(contains(d.mountpaths, s.mountpaths)
+                or contains(s.mountpaths, d.mountpaths), true)))
     and (s.fault_kind <> 'unexplained' or s.has_error or s.sign_count >= k.value)

@@ -167,9 +167,8 @@ from (
             bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
-            coalesce(regexp_matches(replace(text, 'NCCL WARN', ''),
-                '\b(DEBUG|INFO|WARN|WARNING)\b'), false) as is_mild,
-            is_mild and coalesce(
+            coalesce(regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b'), false) as is_mild,
+            is_mild and not (tier = 'gpu' and contains(text, 'NCCL WARN')) and coalesce(
                 max(line_no) filter (where role = 'retry' or (role = 'cause' and tier <> 'gpu'))
                     over (partition by file_id, rank) > line_no,
                 false)

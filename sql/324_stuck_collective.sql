@@ -115,6 +115,7 @@ select
     p.ran_for_ms,
     case when p.hang_start_ns is null or p.is_guess then d.hang_start_ns is not null
         else not p.is_stamped and coalesce(p.seq_num = d.seq_num, true)
+            and (p.guid = d.guid or p.guid = '0')
             and coalesce(p.hang_start_ns - d.hang_start_ns
                 between 0 and p.spoke_ns - p.hang_start_ns, false) end
         as is_start_dumped,

@@ -4,7 +4,8 @@
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
 -- reads: fr_pending
 -- case: yes
--- note: Where no line tells when it stopped, it is the group of all ranks, with counters alone.
+-- note: Where no line tells when it stopped, the stuck group is that of all ranks, with counters
+-- note: alone.
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
 -- note: waits in another group; place_no stands for the line then. Counters are compared inside
 -- note: one group only. is_held: it timed out in another group than the one that stood still

@@ -215,4 +215,5 @@ from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
 left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
 where coalesce(s.signal, 'victim') = 'victim' and s.is_uncaught
-    and s.tier in ('collective', 'launcher', 'network') and coalesce(s.utc_ns <= k.spoke_ns, true)
+    and s.tier in ('collective', 'launcher', 'network')
+    and if(k.job_id is null, s.tier = 'collective' or s.is_peer_lost, s.utc_ns <= k.spoke_ns)

@@ -56,7 +56,12 @@ placed as (
         group by job_id, attempt having count(*) = 1 and min(basis) = 'silent')
         as u
         on u.job_id = s.job_id and u.attempt = s.attempt
+    left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = u.rank
     where s.rank is null and s.signal = 'crash' and s.tier <> 'launcher'
+        and coalesce(s.exception, '') <> 'ChildFailedError'
+        and s.file_id = coalesce(r.file_id, (select min(o.file_id) from failed_rank as o
+            where o.job_id = s.job_id and o.attempt = s.attempt
+            having count(distinct o.file_id) = 1))
         and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     qualify row_number() over (
         partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1

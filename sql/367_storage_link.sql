@@ -19,15 +19,14 @@ create or replace view storage_link as
 with guessed as (
     select f.failure_id
     from failure_case as f
-    left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-        and c.basis in ('node', 'endpoint')
-    left join (
-        select cluster, min(started_ns) as started_ns, max(ended_ns) as ended_ns from node_coverage
-            group by cluster
-    ) as v on v.cluster = c.cluster and v.started_ns > f.stall_ns - 900000000000
-        and v.ended_ns < f.stall_ns + 900000000000
-    where v.cluster is null
-        and f.job_id in (select w.job_id from worker_file as w join clock as k
+    anti join (
+        select c.job_id, c.attempt, min(v.started_ns) as started_ns, max(v.ended_ns) as ended_ns
+        from job_cluster as c join node_coverage as v on v.cluster = c.cluster
+        where c.basis in ('node', 'endpoint')
+        group by c.job_id, c.attempt
+    ) as v on v.job_id = f.job_id and v.attempt = f.attempt
+        and v.started_ns > f.stall_ns - 900000000000 and v.ended_ns < f.stall_ns + 900000000000
+    where f.job_id in (select w.job_id from worker_file as w join clock as k
             on k.file_id = w.file_id where w.kind = 'worker_log' and k.method = 'assumed')
 ),
 unexplained as (

@@ -75,7 +75,7 @@ select
         || case when f.is_unexplained then ' is not in these logs'
             when f.crash_pattern = 'sdk_object_not_found'
                 and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance')
-                then ': its peers have not what it holds'
+                then ': its peers do not have what it holds'
             else '' end as statement,
     list_concat(
         [

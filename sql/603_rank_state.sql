@@ -8,7 +8,7 @@
 -- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator,
 -- note: notified, waiting, victim. Where the best finding is on some ranks that failed alike, each
 -- note: died of its own error, and all of them are culprits; where all of the job's did, none is.
--- note: A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog
+-- note: A broadcast root whose send is done is ahead and no culprit. is_initiator: its own time-out
 -- note: fired; is_notified: it observed another's signal; is_absent: no line or dump of it.
 create or replace view rank_state as
 with heard as (

@@ -34,7 +34,8 @@ _SCOPE = "join case_scope as s on s.job_id ="
 _JOB = f"from {{table}} as r {_SCOPE} r.job_id"
 _CLUSTER = f"from {{table}} as r join case_cluster as c on c.cluster = r.cluster {_SCOPE} c.job_id"
 _FILE = f"from {{table}} as r join case_file as c on c.file_id = r.file_id {_SCOPE} c.job_id"
-#: Columns that hold a moment of a row, with how many margins it may lie beside the job, and the moment in UTC.
+#: Columns that hold a moment of a row, with how many margins it may lie beside the job, and the moment in UTC: what has
+#: only its own clock's may have to be corrected once more by the case.
 _MOMENTS = {"utc_ns": (1, "r.utc_ns"), "local_ns": (2, "r.local_ns - k.shift_ns")}
 _CLOCK = "join clock as k on k.file_id = r.file_id"
 _NEAR = (

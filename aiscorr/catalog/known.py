@@ -234,6 +234,10 @@ def _mountpaths(asker: _Asker) -> Iterable[str]:
         "select node_id, count(*), min(event_at), max(event_at) from ais_event where mountpath = $name"
         " group by node_id order by node_id"
     )
+    if len(rows) > _MANY:
+        nodes = ", ".join(str(row[0]) for row in rows[:_MANY])
+        yield f"{asker.name} is a mountpath, a disk of {len(rows)} AIStore nodes: {nodes} and {len(rows) - _MANY} more."
+        return
     for node_id, count, first, last in rows:
         yield _text(
             f"{asker.name} is a mountpath, a disk of AIStore node {node_id}.",

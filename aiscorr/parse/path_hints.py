@@ -24,7 +24,8 @@ _NAMED_OUTPUT = re.compile(
 )
 #: A pod of a job with a number in its name, as operators name them: `train-5120341-worker-0.log`.
 _POD_OUTPUT = re.compile(
-    r"^[A-Za-z][\w.-]*?[_-](\d{5,9})[_-](?:(?:worker|node)[_-](\d{1,5})|(?:master|launcher)[_-]\d{1,5})\.(?:out|err|log|txt)$"
+    r"^[A-Za-z][\w.-]*?(?<!\d)[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})"
+    r"[_-](?:(?:worker|node)[_-](\d{1,5})|(?:master|launcher)[_-]\d{1,5})\.(?:out|err|log|txt)$"
 )
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
@@ -101,7 +102,7 @@ def worker_hints(path: str) -> WorkerHints:
     `torchrun.node1.err` → node 1, as does a folder of the job.
     """
     parts = _parts(path)
-    name = parts[-1] = parts[-1].removesuffix(".gz")
+    name = parts[-1] = re.sub(r"\.(?:gz|zst)$", "", parts[-1])
     job_id = node_no = attempt = local = run_name = rank = None
     match = _JOB_LOG.match(name) or _SLURM_FILE.search(name) or _NAMED_OUTPUT.match(name) or _POD_OUTPUT.match(name)
     if match is not None:

@@ -81,7 +81,7 @@ class ThreadBlocks:
             place = line.segment.line_no, line.segment.line_offset
             block.text.take(bare, (*place, line.text.decode("utf-8", "replace")))
             for process in block.text.processes[count:]:
-                if process.pid is not None or block.prefix.rank is None:
+                if process.pid is not None or (block.prefix.rank is None and self._summary.path_rank is None):
                     process.rank = _rank_told(block.heading, process.pid)
             return True
         if _is_whole(block.text):

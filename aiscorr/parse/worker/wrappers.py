@@ -68,7 +68,8 @@ def _with_wrapper(found: Wrapped, wrapper: Wrapper, match: re.Match[bytes], year
     values[0] += match.end()
     own = wrapper.stamp_of(match, years) if wrapper.has_time else None
     has_zone = found.stamp is not None and found.stamp.zone_offset_s is not None
-    if own is not None and (own.zone_offset_s is not None or not has_zone):
+    is_better = own is not None and (own.is_year_known or found.stamp is None)
+    if own is not None and is_better and (own.zone_offset_s is not None or not has_zone):
         if own.is_year_known:
             years.note(own.local_ns)
         values[1] = own

@@ -164,7 +164,7 @@ def _lines(
             is_same_second = not utc_ns % _SECOND_NS and utc_ns // _SECOND_NS == above // _SECOND_NS
             above = max(utc_ns, above) if is_same_second else utc_ns
             heapq.heappush(near, (above, number, line))
-            if len(near) > _LONGEST:
+            while len(near) > _LONGEST or (near and near[0][0] < above - _LATE_NS):
                 latest = max(latest, near[0][0])
                 yield latest, source.position, heapq.heappop(near)[2]
     except SourceError as error:
