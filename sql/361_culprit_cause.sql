@@ -59,9 +59,11 @@ placed as (
     left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = u.rank
     where s.rank is null and s.signal = 'crash' and s.tier <> 'launcher'
         and coalesce(s.exception, '') <> 'ChildFailedError'
-        and s.file_id = coalesce(r.file_id, (select min(o.file_id) from failed_rank as o
-            where o.job_id = s.job_id and o.attempt = s.attempt
-            having count(distinct o.file_id) = 1))
+        and (s.file_id = coalesce(r.file_id, (select min(o.file_id) from failed_rank as o
+                where o.job_id = s.job_id and o.attempt = s.attempt
+                having count(distinct o.file_id) = 1))
+            or not exists (from failed_rank as o where o.job_id = s.job_id
+                and o.attempt = s.attempt and o.file_id = s.file_id))
         and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     qualify row_number() over (
         partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
