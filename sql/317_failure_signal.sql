@@ -31,6 +31,8 @@ weighed as (
         or (role = 'context' and severity = 'error' and exception is not null)
         or pattern = 'torchrun_failure_entry' or starts_with(pattern, 'torchrun_worker_')
         or contains(text, 'failed to listen on any')
+    qualify not coalesce(role = 'cause' and is_chained and bool_or(rank_effect = 'stopped'
+        and not is_chained) over (partition by file_id, block_line_no), false)
 ),
 told as (
     select n.line_no is not null as is_followed,

@@ -241,7 +241,7 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
             continue
         if form.name == "file_py_spy" and share(worker.name) + share(dated.name) > _LOG_SHARE:
             continue
-        if not _is_plausible(form, lines):
+        if not _is_plausible(form, lines) or (form.name == "file_toml" and dated.regex.match(lines[0])):
             continue
         return Detected(form.kind or "unknown", form.title)
     if share(worker.name) >= worker.share and (is_printing or not is_fenced):

@@ -58,6 +58,8 @@ def test_lines_of_one_name_are_no_settings() -> None:
     assert detect(f"Use GPU: 0 for training\n{steps}".encode()).kind == "worker_log"
     steps = "".join(f"\titers: {step}, speed: 0.43s/iter, left time: 1604.45s\n" for step in range(40))
     assert detect(f"{steps}trues shape: (9264, 96)\nKilled\n".encode()).kind == "worker_log"
+    dumped = "[07/25 21:43:23] detectron2 INFO: Rank of current process: 0\n" + SETTINGS * 9
+    assert detect(dumped.encode()).kind == "worker_log"
     tables = "".join(f"[[case]]\nname: {number}\n" for number in range(9))
     assert detect(tables.encode()).kind == "unknown"
 
