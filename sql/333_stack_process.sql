@@ -19,7 +19,7 @@ with owned as (
             as own_rank
     from stack_stand as p
     left join log_straggler as g on g.file_id = p.file_id and g.attempt = p.attempt
-        and p.told_kind is null
+        and p.told_kind is null and coalesce(p.activity <> 'collective', true)
     left join rank_identity as i on i.job_id = p.job_id and i.kind = 'pid' and i.file_id is null
         and i.number = p.pid
         and (p.host is null or i.host is null
