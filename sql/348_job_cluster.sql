@@ -3,15 +3,17 @@
 -- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint,
 -- reads: node_coverage, threshold
 -- case: kept
--- note: A common request proves it; an address or a node id proves it if the cluster was up; else
--- note: the only cluster with logs of that time is taken, or the one whose logs lie beside the
--- note: job's, with less certainty where the job's lines say nothing of AIStore.
+-- note: A job's first lines may have no time, so it may have begun minutes before. A common request
+-- note: proves it; an address or a node id proves it if the cluster was up; else the only cluster
+-- note: with logs of that time is taken, or the one whose logs lie beside the job's, with less
+-- note: certainty where the job's lines say nothing of AIStore.
 create or replace view job_cluster as
 with overlap as (
     select j.job_id, j.attempt, c.cluster
     from job_span as j
+    join threshold as t on t.name = 'stamp_reach_s'
     join node_coverage as c on c.started_ns <= coalesce(j.ended_ns, j.started_ns)
-        and c.ended_ns >= j.started_ns
+        and c.ended_ns >= j.started_ns - t.value::bigint * 1000000000
     group by j.job_id, j.attempt, c.cluster
 ),
 mention as (
