@@ -14,7 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, label_of, margin_of, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, is_packed, label_of, margin_of, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -104,7 +104,7 @@ class FileReader:
     def _read_as(self, found: Detected, summary: FileSummary, whole: ByteStream, sink: PartSink) -> None:
         """Reads a source as what it is; rows go to `sink`."""
         if found.kind == "ais_log":
-            self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
+            self._read_blocks(summary, whole, self._open_ais(summary, sink), ContentSum())
         elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
             worker = self._open_worker(summary, sink)
             self._read_blocks(summary, whole, worker, ContentSum())
@@ -130,7 +130,7 @@ class FileReader:
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
         lines = head.split(b"\n")
-        marks = quote_depth, margin_of, is_all_code, label_of
+        marks = is_packed, quote_depth, margin_of, is_all_code, label_of
         if found.kind == "unknown" and not any(mark(lines) for mark in marks):
             return None
         mending = self._worker_reader().broken_lines.look(head)
@@ -138,7 +138,8 @@ class FileReader:
             return None
         mended_head = take_head(MendedStream(io.BytesIO(head), mending))
         again = detect(mended_head, forced=self._options.kind, format_folders=self._options.format_folders)
-        if again.kind not in ("worker_log", "stack_dump"):
+        is_read = again.kind in ("worker_log", "stack_dump") or (again.kind == "ais_log" and not mending.breaks_lines)
+        if not is_read:
             return None
         return again, MendedStream(whole, mending)
 
@@ -194,12 +195,12 @@ class FileReader:
         summary.node_id_source = "file_name" if hints.node_id else None
         return summary
 
-    def _open_ais(self, summary: FileSummary) -> AisFile:
+    def _open_ais(self, summary: FileSummary, sink: PartSink) -> AisFile:
         from aiscorr.parse.ais.state import AisState
 
         self._ais_identity(summary)
         state = AisState(day_ns=self._first_day(summary), role=(summary.node_role or "")[:1])
-        return self._ais_reader().open_file(summary, state, self._zone(summary))
+        return self._ais_reader().open_file(summary, state, self._zone(summary), sink)
 
     def _first_day(self, summary: FileSummary) -> int:
         modified = summary.ref.modified_ns or self._now_ns

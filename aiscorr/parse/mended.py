@@ -1,4 +1,4 @@
-"""A text as it was before a terminal broke its lines, a collector labelled them, or a post quoted or indented them, and
+"""A text as it was before a terminal broke its lines, a collector labelled or packed them, or a post quoted them, and
 where each of its lines really stands.
 
 What readers see is the mended text; rows get the numbers and places of the original's lines on their way out.
@@ -6,6 +6,7 @@ What readers see is the mended text; rows get the numbers and places of the orig
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from bisect import bisect_right
@@ -28,14 +29,17 @@ _LABEL_BYTES, _LEAST_LABELLED, _ODD_SHARE = 120, 8, 0.05
 #: A line that opens or closes a block of code, with the language that may stand behind the mark.
 _FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[\w+-]*\s*$")
 _TICK = b"`"
+#: What Docker's json-file driver writes: one line of a program in each of its own.
+_PACKED = re.compile(rb'\{"log": ?"')
 
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: how deep it is quoted, what a collector put before each line, how far it is indented,
-    whether it is shown as code, at which width a terminal broke it, and which lines besides are the rest of the line
-    above, by their numbers."""
+    """What was done to a text: whether Docker packed each line, how deep it is quoted, what a collector put before each
+    line, how far it is indented, whether it is shown as code, at which width a terminal broke it, and which lines
+    besides are the rest of the line above, by their numbers."""
 
+    is_packed: bool = False
     quote_depth: int = 0
     label: re.Pattern[bytes] | None = None
     margin: int = 0
@@ -47,11 +51,18 @@ class Mending:
     @property
     def is_needed(self) -> bool:
         """Whether anything is to be mended."""
-        return bool(self.quote_depth or self.label or self.margin or self.is_code or self.width or self.rest_line_nos)
+        return (
+            self.is_packed or self.breaks_lines or bool(self.quote_depth or self.label or self.margin or self.is_code)
+        )
+
+    @property
+    def breaks_lines(self) -> bool:
+        """Whether a line may stand in several of the text's."""
+        return bool(self.width or self.rest_line_nos)
 
     def bare(self, line: bytes) -> bytes:
         """A line without marks of a quotation or of code, without the label and the margin."""
-        line = unquoted(line, self.quote_depth)
+        line = unquoted(unpacked(line) if self.is_packed else line, self.quote_depth)
         if self.label is not None and (found := self.label.match(line)) is not None:
             line = line[found.end() :]
         if self.is_code:
@@ -79,6 +90,24 @@ def quote_depth(lines: Sequence[bytes]) -> int:
         depth += 1
         filled = [rest for line in marked if (rest := unquoted(line, 1)).strip()]
     return depth
+
+
+def is_packed(lines: Sequence[bytes]) -> bool:
+    """Whether Docker's json-file driver wrote nearly all lines."""
+    filled = [line for line in lines if line.strip()]
+    return sum(_PACKED.match(line) is not None for line in filled) > _QUOTED_SHARE * len(filled)
+
+
+def unpacked(line: bytes) -> bytes:
+    """The line of a program in one of Docker's json-file driver, behind time and stream as a CRI file has them."""
+    if not _PACKED.match(line):
+        return line
+    try:
+        record = json.loads(line)
+        text, moment = str(record["log"]).rstrip("\n").replace("\n", " "), record["time"]
+    except (ValueError, KeyError, RecursionError):
+        return line
+    return f"{moment} {record.get('stream', 'stdout')} F {text}".encode("utf-8", "replace")
 
 
 def label_of(lines: Sequence[bytes]) -> bytes:

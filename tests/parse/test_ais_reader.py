@@ -9,6 +9,7 @@ from lines import AIS_HEADER, Row, events, read_ais, read_text
 
 from aiscorr.model import IngestOptions
 from aiscorr.parse.ais.counters import stats_body
+from aiscorr.parse.mended import unpacked
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
@@ -98,6 +99,19 @@ def test_a_journal_in_front_of_each_line(prefix: str) -> None:
     found, plain = read_text("".join(prefix + line for line in text.splitlines(keepends=True))), read_text(text)
     assert [told(row) for row in events(found)] == [told(row) for row in events(plain)]
     assert rejects(found) == []
+
+
+def test_lines_that_docker_packed() -> None:
+    """Docker's json-file driver packs each line; what it holds is read, and stands where the driver wrote it."""
+    text = AIS_HEADER + lines(1, 2) + 'W 23:04:00.000001 moss:320 t[a] says "no"\nI 23:04:01.000001 {get.n:7}\n'
+    packed = "".join(
+        json.dumps({"log": line, "stream": "stderr", "time": "2026-11-20T23:04:02.123456789Z"}) + "\n"
+        for line in text.splitlines(keepends=True)
+    )
+    found, plain = read_text(packed), read_text(text)
+    assert [told(row) for row in events(found)] == [told(row) for row in events(plain)] and rejects(found) == []
+    assert [row["line_no"] for row in found.counter_sample] == [row["line_no"] for row in plain.counter_sample]
+    assert all(unpacked(line.encode()) == line.encode() for line in ("plain", '{"log": "cut', '{"log": "x"}'))
 
 
 def test_a_rotation_goes_on_with_the_run() -> None:

@@ -53,9 +53,11 @@ class AisLogReader:
         plain = build_prefilter(expressions)
         self.prefilter: Prefilter = sieved(plain, expressions[_STATISTICS + 1 :], _STATISTICS)
 
-    def open_file(self, summary: FileSummary, state: AisState, zone: ZoneClock | None = None) -> AisFile:
-        """The reader of one file, at its start or where `state` left it."""
-        return AisFile(self, summary, state, zone)
+    def open_file(
+        self, summary: FileSummary, state: AisState, zone: ZoneClock | None = None, sink: PartSink | None = None
+    ) -> AisFile:
+        """The reader of one file, at its start or where `state` left it; but for counters its rows go to `sink`."""
+        return AisFile(self, summary, state, zone, sink or self.sink)
 
     def flush(self) -> None:
         """Writes the counters that are still gathered."""
@@ -65,13 +67,15 @@ class AisLogReader:
 class AisFile:
     """Feeds on the blocks of one file, in order."""
 
-    def __init__(self, reader: AisLogReader, summary: FileSummary, state: AisState, zone: ZoneClock | None) -> None:
+    def __init__(
+        self, reader: AisLogReader, summary: FileSummary, state: AisState, zone: ZoneClock | None, sink: PartSink
+    ) -> None:
         self._reader = reader
         self._zone = zone
-        self._sink = reader.sink
+        self._sink = sink
         self._summary = summary
         self.state = state
-        self._clock = AisClock(reader.sink, summary, state, zone)
+        self._clock = AisClock(sink, summary, state, zone)
         self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
         self._pending: dict[str, Value] | None = None
         self._follow = 0

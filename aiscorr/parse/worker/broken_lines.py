@@ -18,11 +18,13 @@ from aiscorr.parse.detect import HEAD_BYTES
 from aiscorr.parse.mended import (
     Mending,
     is_all_code,
+    is_packed,
     is_padded,
     label_of,
     label_regex,
     margin_of,
     quote_depth,
+    unpacked,
     unquoted,
     width_of,
 )
@@ -64,15 +66,18 @@ class BrokenLines:
         lines = head.split(b"\n")
         if len(head) >= HEAD_BYTES or not lines[-1]:
             lines.pop()
+        packed = is_packed(lines)
+        if packed:
+            lines = [unpacked(line) for line in lines]
         depth = quote_depth(lines)
         if depth:
             lines = [unquoted(line, depth) for line in lines]
         label = self._label(lines)
         if label is not None:
             lines = [Mending(label=label).bare(line) for line in lines]
-        shape = Mending(depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
+        shape = Mending(packed, depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
         if shape.margin or shape.is_code:
-            unquoted_shape = replace(shape, quote_depth=0, label=None)
+            unquoted_shape = replace(shape, is_packed=False, quote_depth=0, label=None)
             lines = [unquoted_shape.bare(line) for line in lines]
         if b"\x1b" in head:
             lines = [_plain(line) for line in lines]
