@@ -54,7 +54,7 @@ losing as (
                 where n.cluster = f.cluster and n.started_ns <= f.crash_latest_ns
                     and case when n.node_id = f.crash_node_id then n.ended_ns >= f.started_ns
                         else n.role = 'target' and n.weight >= 0.8
-                            and n.started_ns >= f.started_ns and n.ended_ns >= f.crash_ns - 60e9
+                            and n.ended_ns >= f.crash_ns - if(n.started_ns >= f.started_ns, 60e9, 0)
                         end))
 ),
 judged as (
