@@ -22,10 +22,10 @@ _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|lo
 _NAMED_OUTPUT = re.compile(
     r"^[A-Za-z][\w.-]*?[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err)$"
 )
-#: A pod of a job with a number in its name, as operators name them: `train-5120341-worker-0.log`.
+#: A pod or node of a job with a number in its name: `train-5120341-worker-0.log`, `train-5120341.node1.log`.
 _POD_OUTPUT = re.compile(
     r"^[A-Za-z][\w.-]*?(?<!\d)[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})"
-    r"[_-](?:(?:worker|node)[_-](\d{1,5})|(?:master|launcher)[_-]\d{1,5})\.(?:out|err|log|txt)$"
+    r"[._-](?:(?:worker|node)[_-]?(\d{1,5})|(?:master|launcher)[_-]?\d{1,5})(?:\.[a-z]+)?\.(?:out|err|log|txt)$"
 )
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
