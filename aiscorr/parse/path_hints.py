@@ -14,7 +14,7 @@ _GENERIC_FOLDER = re.compile(
     re.IGNORECASE,
 )
 _SLURM_FILE = re.compile(
-    r"(?:^|[_-])(?:error|err|log|out|output|slurm|sbatch\w*|stderr|stdout)[_-](?:[A-Za-z][\w.]*?[_-])?(\d{4,9})(?:_\d+)?(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err|log|txt)$",
+    r"(?:^|[_-])(?:error|err|log|out|output|slurm|sbatch\w*|stderr|stdout|console|launcher|torchrun|mpi(?:run)?)[_-](?:[A-Za-z][\w.]*?[_-])?(\d{4,9})(?:_\d+)?(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err|log|txt)$",
     re.IGNORECASE,
 )
 _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|log)$")

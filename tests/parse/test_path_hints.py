@@ -33,6 +33,7 @@ def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
         ("train-4264164.log", (None, None)),
         ("error-4264164-1.out.gz", ("4264164", 1)),
         ("train-4264164-worker-7.log", ("4264164", 7)),
+        ("console-4264164-1.log", ("4264164", 1)),
         ("train-4264164.node7.journal.txt", ("4264164", 7)),
         ("train-20261106-worker-7.log", (None, None)),
         ("train-4264164-master-0.log", ("4264164", None)),
