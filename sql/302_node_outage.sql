@@ -4,8 +4,8 @@
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
 -- note: What peers saw and what the node's own log shows are one outage where they lie within
--- note: minutes. It ends with the node's own word that it is ready, else when it joins the map;
--- note: shown_end_ns is null where no line shows that.
+-- note: minutes. It ends with the node's own word that it is ready, before its next outage, else
+-- note: when it joins the map; shown_end_ns is null where no line shows that.
 create or replace view node_outage as
 with comeback as (
     select e.cluster,
@@ -24,9 +24,13 @@ ended as (
             and not list_has_any(s.effects, ['killed', 'stopping', 'stopped', 'fatal', 'panic'])
                 as is_kept,
         min(e.utc_ns) as moved_ns
-    from outage_span as s
+    from (
+        select *, lead(first_ns)
+            over (partition by cluster, node_id order by first_ns, outage_no) as later_ns
+        from outage_span
+    ) as s
     left join comeback as c on c.cluster = s.cluster and c.node_id = s.node_id
-        and c.utc_ns > s.first_ns
+        and c.utc_ns > s.first_ns and (s.later_ns is null or c.utc_ns <= s.later_ns)
     left join ais_event as e on e.cluster = s.cluster and e.pattern = 'ais_rebalance_done_cluster'
         and e.utc_ns > s.first_ns
     group by s.cluster, s.node_id, s.outage_no, s.effects
