@@ -104,7 +104,8 @@ faulty as (
                 and (starts_with(n.fault_kind, 'slow_reads')
                     or not coalesce(y.retried_ns > f.stall_ns, false))
                     then 'never_away'
-                when r.is_absence and q.node_id is null and u.culprit_count = 1 then 'unsaid'
+                when r.is_absence and q.node_id is null and u.culprit_count = 1
+                    and not starts_with(n.fault_kind, 'disk') then 'unsaid'
                 when r.is_silent and u.request_outcome is null and k.is_refusing
                 and q.node_id is null then 'unsaid'
                 when b.failure_id is not null and r.is_silent and u.request_outcome is null
