@@ -350,7 +350,7 @@ def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
         ("all targets", "not after"),
     ]
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=110, color=False)
-    assert "`not after`: only those after the window" in " ".join(text.split())
+    assert "`not after`: only those after it" in " ".join(text.split())
     plain = doc.to_json(told)
     assert isinstance(plain, dict)
     (delta, _) = plain["counter_deltas"]

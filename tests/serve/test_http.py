@@ -183,8 +183,8 @@ def test_report(served: Site, failure: str) -> None:
 
 def test_no_failure_yet(tmp_path: Path) -> None:
     """Where no failure is known, the latest is none, and that is no error."""
-    (tmp_path / "logs").mkdir()
-    read_in(tmp_path / "x.duckdb", tmp_path / "logs")
+    (tmp_path / "notes.txt").write_text("no log\n", "utf-8")
+    read_in(tmp_path / "x.duckdb", tmp_path / "notes.txt")
     with site(str(tmp_path / "x.duckdb"), tmp_path) as served:
         assert served.get("/api/failures/latest").json["failures"] == []
         assert served.get("/api/failures").json["total"] == 0
