@@ -4,7 +4,7 @@
 -- grain: it waiting
 -- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step, file_progress
 -- case: yes
--- note: Of waits with several numbers in one group the lowest is the one that is told; is_split.
+-- note: Of waits with several numbers in one group the lowest is told (is_split).
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs
 -- note: without counters leave out, their place_no stands for the line. Hang start is the line's
 -- note: time minus `ran for`; where that is not printed, minus the time-out; where the line has no

@@ -36,20 +36,24 @@ alike as (
         > (select count(*) from failed_rank as r
             where r.job_id = c.job_id and r.attempt = c.attempt)
 ),
-unplaced as (
+unranked as (
     select s.*
     from failure_signal as s
     where s.rank is null and s.signal = 'crash' and coalesce(s.exception, '') <> 'ChildFailedError'
-        and s.failure_class
+        and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+),
+unplaced as (
+    select s.*
+    from unranked as s
+    where s.failure_class
             in ('storage_io', 'data_loading_stall', 'network', 'data', 'gpu', 'infrastructure')
         and (s.exception is not null or s.tier <> 'launcher')
-        and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     qualify row_number() over (
         partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
 ),
 placed as (
     select s.* replace (u.rank as rank)
-    from failure_signal as s
+    from unranked as s
     join failure_case as f on f.job_id = s.job_id and f.attempt = s.attempt
         and s.utc_ns <= f.spoke_ns and s.latest_ns >= f.hang_start_ns - 60000000000
     join (select job_id, attempt, min(rank) as rank from culprit
@@ -57,14 +61,12 @@ placed as (
         as u
         on u.job_id = s.job_id and u.attempt = s.attempt
     left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = u.rank
-    where s.rank is null and s.signal = 'crash' and s.tier <> 'launcher'
-        and coalesce(s.exception, '') <> 'ChildFailedError'
+    where s.tier <> 'launcher'
         and (s.file_id = coalesce(r.file_id, (select min(o.file_id) from failed_rank as o
                 where o.job_id = s.job_id and o.attempt = s.attempt
                 having count(distinct o.file_id) = 1))
             or not exists (from failed_rank as o where o.job_id = s.job_id
                 and o.attempt = s.attempt and o.file_id = s.file_id))
-        and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     qualify row_number() over (
         partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
 ),
