@@ -18,13 +18,16 @@ _SLURM_FILE = re.compile(
     re.IGNORECASE,
 )
 _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|log)$")
-#: `srun --output=train-%j-%t.out` and `sbatch --output=train-%j.out`: any name, a job (and no date), its task.
+#: The number of a job, which is no date.
+_JOB_NO = r"(?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})"
+#: `srun --output=train-%j-%t.out` and `sbatch --output=train-%j.out`: any name, a job, its task.
 _NAMED_OUTPUT = re.compile(
-    r"^[A-Za-z][\w.-]*?[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err)$"
+    rf"^[A-Za-z][\w.-]*?[_-]{_JOB_NO}"
+    r"(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err)$"
 )
 #: A pod or node of a job with a number in its name: `train-5120341-worker-0.log`, `train-5120341.node1.log`.
 _POD_OUTPUT = re.compile(
-    r"^[A-Za-z][\w.-]*?(?<!\d)[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})"
+    rf"^[A-Za-z][\w.-]*?(?<!\d)[_-]{_JOB_NO}"
     r"[._-](?:(?:worker|node)[_-]?(\d{1,5})|(?:master|launcher)[_-]?\d{1,5})(?:\.[a-z]+)?\.(?:out|err|log|txt)$"
 )
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")

@@ -26,15 +26,18 @@ def gathered(items: Sequence[Item], key: Callable[[Item], object]) -> list[tuple
 
     An item of key None is never one of many.
     """
+    named = [(key(item), item) for item in items]
     groups: dict[object, list[Item]] = {}
+    for name, item in named:
+        groups.setdefault(name, []).append(item)
+    many = {name: group for name, group in groups.items() if name is not None and len(group) >= _MANY}
     found: list[tuple[Item, list[Item]]] = []
-    for number, item in enumerate(items):
-        name = key(item)
-        groups.setdefault(number if name is None else (name,), []).append(item)
-    for group in groups.values():
-        found += [(group[0], group[1:])] if len(group) >= _MANY else [(item, []) for item in group]
-    place = {id(item): number for number, item in enumerate(items)}
-    return sorted(found, key=lambda one: place[id(one[0])])
+    for name, item in named:
+        if name not in many:
+            found.append((item, []))
+        elif groups.pop(name, None) is not None:  # the first of them
+            found.append((item, many[name][1:]))
+    return found
 
 
 def and_more(count: int, ranks: Sequence[int] = ()) -> str:

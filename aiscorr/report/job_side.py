@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 
+def world_words(world_size: int, world_size_is: str) -> str:
+    """A world size; that it is the least one where ranks were only seen: there may be more."""
+    return str(world_size) if world_size_is == "stated" else f"at least {world_size}"
+
+
 @dataclass(frozen=True)
 class JobDetails:
     """What the job trained, where and on which data, by its log; `world_size_is` stated or at_least."""
@@ -29,10 +34,8 @@ class JobDetails:
 
     @property
     def world(self) -> str:
-        """The world size as far as it is known: of ranks that were only seen there may be more."""
-        if self.world_size is None:
-            return "not said"
-        return str(self.world_size) if self.world_size_is == "stated" else f"at least {self.world_size}"
+        """The world size as far as it is known."""
+        return "not said" if self.world_size is None else world_words(self.world_size, self.world_size_is)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeVar, cast
 from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, listed, shorten, span
+from aiscorr.report.job_side import world_words
 from aiscorr.report.sections import sections, verdict
 from aiscorr.report.speaking import said
 
@@ -153,8 +154,7 @@ def _own_faults(covered: doc.Covered) -> list[Block]:
 
 def _job(job: doc.CoveredJob) -> str:
     attempt = f", attempt {job.attempt}" if job.attempt else ""
-    least = "" if job.world_size_is == "stated" else "at least "
-    size = f" of {least}{job.world_size}" if job.world_size else ""
+    size = f" of {world_words(job.world_size, job.world_size_is)}" if job.world_size else ""
     ran = f", {span(job.started_at, job.ended_at, job.least_s)}" if job.started_at else ""
     end = f", ended: {job.end_reason.replace('_', ' ')}" if job.end_reason else ""
     return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{ran}{end}"
