@@ -44,7 +44,8 @@ said as (
             and not regexp_matches(e.text,
                 '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found'
                     '|broken pipe|reset by peer|client gone|context canceled|bad request|invalid'
-                    '|range|unsupported|malformed|not allowed|required|conflict')
+                    '|range|unsupported|malformed|not allowed|required|conflict'
+                    '|is currently running')
     union all
     select e.cluster, e.node_id, null as peer_id, 'corrupt' as fault_kind, e.utc_ns, e.file_id,
         e.line_no, e.text

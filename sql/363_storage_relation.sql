@@ -1,8 +1,9 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at; whether
 -- it speaks of another service than AIStore, and whether that one keeps objects.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint,
--- reads: public_service, rank_request, worker_tail, worker_file, threshold, relation_kind
+-- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step,
+-- reads: node_endpoint, public_service, rank_request, object_owner, worker_tail, worker_file,
+-- reads: threshold, relation_kind
 -- case: yes
 -- note: asked_of is the first address, or the whole line, of what broke off before the error
 -- note: (failed_fetch), but for lines in which AIStore tells of its backend. A proxy puts its own
@@ -184,9 +185,15 @@ select
     j.crash_pattern is not null as has_error,
     j.is_lack and regexp_matches(j.crash_pattern, 'missing|not_found|entry') as is_absence,
     case when j.is_lack then j.missed_ns end as missed_ns,
+    case when is_absence then o.node_id end as owner_id,
+    case when is_absence then o.is_away end as is_owner_away,
+    is_absence and j.failure_id in (select failure_id from object_owner where not is_away)
+        as is_misnamed,
     coalesce(j.is_dropped, false) as is_dropped, j.is_write,
     coalesce(j.is_file_write, false) as is_file_write
 from judged as j
+left join object_owner as o on o.failure_id = j.failure_id and o.object = j.object
+    and contains(concat_ws(' ', j.bucket, j.crash_text), o.bucket)
 join relation_kind as k on k.relation = case
     when j.is_foreign then 'foreign'
     when j.crash_pattern is not null then case

@@ -50,7 +50,8 @@ weighed as (
             and (
                 (c.suspect_node_id = u.crash_node_id
                     and c.fault_kind in ('hung', 'down', 'isolated'))
-                or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns))
+                or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns)
+                or (c.suspect_node_id is null and r.is_misnamed))
                 then 'there_before'
             when m.match_kind <> 'wid' and k.takes_connections
             and regexp_matches(u.crash_text,

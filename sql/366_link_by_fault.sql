@@ -98,7 +98,7 @@ faulty as (
                     then 'own_ranks' end,
             case when r.is_absence
                 and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated'))
-                    or r.missed_ns < n.started_ns - p.slack_ns)
+                    or r.missed_ns < n.started_ns - p.slack_ns or r.owner_id <> n.node_id)
                     then 'there_before'
                 when r.is_absence and not k.takes_away
                 and (starts_with(n.fault_kind, 'slow_reads')

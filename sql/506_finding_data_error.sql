@@ -1,7 +1,7 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does
 -- not fit.
 -- grain: one row a failure
--- reads: failure_lead, node, worker_event, object_loss, storage_remark,
+-- reads: failure_lead, storage_relation, node, worker_event, object_loss, storage_remark,
 -- reads: sudden_fault, fault_kind, node_fault, ais_event, bucket_change, failure_kind
 -- case: yes
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
@@ -23,6 +23,8 @@ with served as (
         and regexp_matches(f.crash_message, 'ais://[\w.-]')),
 losing as (
     select f.failure_id from failure_lead as f
+        left join storage_relation as w on w.failure_id = f.failure_id
+            and w.rank is not distinct from f.culprit_rank
         where regexp_matches(f.crash_pattern, 'missing|not_found|entry') and (
         (list_contains(f.short_ids, f.crash_node_id)
             and exists (from object_loss as o
@@ -52,13 +54,15 @@ losing as (
             or exists (from node_fault as n
                 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
                 where n.cluster = f.cluster and n.started_ns <= f.crash_latest_ns
+                    and w.is_misnamed is not true
                     and case when n.node_id = f.crash_node_id then n.ended_ns >= f.started_ns
-                        else n.role = 'target' and n.weight >= 0.8
+                        else n.node_id = coalesce(w.owner_id, n.node_id)
+                            and n.role = 'target' and n.weight >= 0.8
                             and n.ended_ns >= f.crash_ns - if(n.started_ns >= f.started_ns, 60e9, 0)
                         end))
 ),
 judged as (
-    select f.*, e.object_count, e.loss,
+    select f.*, e.object_count, e.loss, r.owner_id, r.is_owner_away, r.is_misnamed,
         w.says as loss_says, e.node_id as gone_node_id, e.file_id as gone_file_id,
         e.line_no as gone_line_no,
         coalesce(e.loss <> 'evicted_unnamed'
@@ -77,6 +81,8 @@ judged as (
         b.file_id as change_file_id, b.line_no as change_line_no, b.is_proven as is_changed
     from failure_lead as f
     left join bucket_change as b on b.failure_id = f.failure_id
+    left join storage_relation as r on r.failure_id = f.failure_id
+        and r.rank is not distinct from f.culprit_rank
     left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
         left join sudden_fault as d on d.failure_id = f.failure_id
@@ -104,7 +110,7 @@ select failure_id, 'data_error' as finding,
         when crash_pattern = 'reader_skipped_too_many' then 'undetermined'
         when stray_count > 0
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
-        when list_contains(uncovered_ids, crash_node_id)
+        when list_contains(uncovered_ids, coalesce(owner_id, crash_node_id))
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when uncovered_ids is not null
             and (regexp_matches(crash_pattern, 'truncated|archive_corrupt')
@@ -144,8 +150,17 @@ select failure_id, 'data_error' as finding,
                     || ', so it stays open whose fault that was'
                 when sudden_node_id is not null then '; AIStore node ' || sudden_node_id || ' '
                     || sudden_words || ' in those seconds, so it stays open whose fault that was'
-                when is_losing then '; a node, a disk or a clean-up was changing then what AIStore '
-                    'holds, so it may have been there'
+                when is_losing then '; '
+                    || coalesce('by its name it belongs on target '
+                            || case when is_owner_away then owner_id end || ', which was away',
+                        'a node, a disk or a clean-up was changing then what AIStore holds')
+                    || ', so it may have been there'
+                when not is_owner_away
+                    and not list_contains(coalesce(uncovered_ids, []), owner_id)
+                    then '; by its name it belongs on target ' || owner_id
+                        || ', which was not away'
+                when is_misnamed then '; others are missing too that by their names belong on '
+                    'targets which were not away'
                 else '' end as statement,
     [
         {'term': 'error', 'file_id': crash_file_id, 'line_no': crash_line_no,

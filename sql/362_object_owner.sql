@@ -1,0 +1,114 @@
+-- On which target of AIStore an object belongs of which a rank was told that it does not exist, and
+-- whether that one was away since the job began.
+-- grain: one row a failure and object
+-- reads: rank_request, failure_case, cluster_extent, node, node_fault, fault_kind
+-- case: kept
+-- note: AIStore places objects by rendezvous hashing (core/meta/hrw.go, 3.0 to 5.0): of the targets
+-- note: of its map an object belongs to the one whose hash with the object's is largest, so nothing
+-- note: moves between others when one leaves. Hashed are the target's id and
+-- note: `ais/@#/BUCKET/OBJECT`, by XXH64 with seed 1103515245; two hashes make one by a step of
+-- note: xoshiro256**. To rotate 64 bits is to multiply modulo 2^64 - 1. There is no row for buckets
+-- note: of a backend or namespace, for names that are not ASCII, and where fewer targets are known
+-- note: than the map had.
+create or replace view object_owner as
+with missed as (
+    select r.failure_id, r.cluster, any_value(x.target_count) as target_count,
+        any_value(f.started_ns) as started_ns, max(r.to_ns) as to_ns,
+        coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"@#]+/.+?) does not exist', 1), ''),
+            regexp_extract(if(r.outcome = 'missing', r.bucket, null), '^ais://([^/@#]+)$', 1)
+                || '/' || r.object) as path
+    from rank_request as r
+    join cluster_extent as x on x.job_id = r.job_id and x.attempt = r.attempt
+        and x.cluster = r.cluster
+    left join failure_case as f on f.failure_id = r.failure_id
+    where r.outcome in ('missing', 'retry', 'error', 'chained')
+    group by r.failure_id, r.cluster, path
+    having regexp_matches(path, '^[^/]+/.')
+),
+constant as (
+    select 11400714785074694791::uhugeint as p1, 14029467366897019727::uhugeint as p2,
+        1609587929392839161::uhugeint as p3, 9650029242287828579::uhugeint as p4,
+        2870177450012600261::uhugeint as p5, 1103515245::uhugeint as seed,
+        11400714819323198485::uhugeint as x1, 13787848793156543929::uhugeint as x2,
+        10723151780598845931::uhugeint as x3, 18446744073709551616::uhugeint as m, m - 1 as q
+),
+name as (
+    select 'ais/@#/' || path as name from missed
+    union
+    select node_id from node where role = 'target'
+),
+laned as (
+    select name, strlen(name) as n, hex(encode(reverse(name))) as digits,
+        list_transform(range(n // 8),
+            lambda i: ('0x' || digits[2 * (n - 8 * i) - 15 : 2 * (n - 8 * i)])::ubigint::uhugeint)
+            as lanes,
+        list_transform(range(n // 8 * 8 + n % 8 // 4 * 4, n),
+            lambda i: ('0x' || digits[2 * (n - i) - 1 : 2 * (n - i)])::ubigint::uhugeint) as bytes
+    from name
+    where strlen(name) = length(name)
+),
+striped as (
+    select l.*, c.*,
+        list_transform([(seed + p1 + p2) % m, (seed + p2) % m, seed, (seed + m - p1) % m],
+            lambda v, j: list_reduce(lanes[j : n // 32 * 4 : 4],
+                lambda a, l: (a + l * p2) % m * 2147483648 % q * p1 % m, v)) as v
+    from laned as l
+    cross join constant as c
+),
+begun as (
+    select *,
+        case when n < 32 then seed + p5
+            else list_reduce(v,
+                lambda h, a: (xor(h, a * p2 % m * 2147483648 % q * p1 % m) * p1 + p4) % m,
+                (v[1] * 2 % q + v[2] * 128 % q + v[3] * 4096 % q + v[4] * 262144 % q) % m)
+            end as h
+    from striped
+),
+by_lane as (
+    select * replace (list_reduce(lanes[n // 32 * 4 + 1 :],
+        lambda h, l: (xor(h, l * p2 % m * 2147483648 % q * p1 % m) * 134217728 % q * p1 + p4) % m,
+        (h + n::uhugeint) % m) as h)
+    from begun
+),
+by_word as (
+    select * replace (case when n % 8 < 4 then h else
+        (xor(h, ('0x' || digits[2 * (n % 8) - 7 : 2 * (n % 8)])::ubigint::uhugeint * p1 % m)
+            * 8388608 % q * p2 + p3) % m end as h)
+    from by_lane
+),
+by_byte as (
+    select * replace (list_reduce(bytes,
+        lambda h, b: xor(h, b * p5 % m) * 2048 % q * p1 % m, h) as h)
+    from by_word
+),
+hashed as (
+    select name, xor(h, h >> 33) * p2 % m as x, xor(x, x >> 29) * p3 % m as y,
+        xor(y, y >> 32) as hash
+    from by_byte
+),
+mixed as (
+    select o.failure_id, o.cluster, o.path, n.node_id,
+        list_reduce([x2, x3, 1::uhugeint, x2, x3, 5::uhugeint],
+            lambda z, f: (xor(z, z >> case f when x2 then 30 when x3 then 27 else 31 end::uhugeint)
+                * f + case f when 1 then x1 else 0 end) % m,
+            (xor(a.hash, b.hash) + x1) % m) * 128 % q * 9 % m as weight,
+        o.started_ns, o.to_ns, o.target_count
+    from missed as o
+    join node as n on n.cluster = o.cluster and n.role = 'target'
+    join hashed as a on a.name = 'ais/@#/' || o.path
+    join hashed as b on b.name = n.node_id
+    cross join constant as c
+),
+first as (
+    select failure_id, cluster, path, arg_max(node_id, weight) as node_id,
+        any_value(started_ns) as started_ns, any_value(to_ns) as to_ns
+    from mixed
+    group by failure_id, cluster, path
+    having count(*) >= any_value(target_count)
+)
+select f.failure_id, f.cluster, regexp_extract(f.path, '^[^/]+') as bucket,
+    regexp_extract(f.path, '/(.*)$', 1) as object, f.node_id,
+    exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind
+        where k.takes_away and n.cluster = f.cluster and n.node_id = f.node_id
+            and n.started_ns <= f.to_ns and n.ended_ns >= f.started_ns) as is_away
+from first as f
