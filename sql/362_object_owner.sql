@@ -1,29 +1,40 @@
 -- On which target of AIStore an object belongs of which a rank was told that it does not exist, and
 -- whether that one was away since the job began.
 -- grain: one row a failure and object
--- reads: rank_request, failure_case, cluster_extent, node, node_fault, fault_kind
+-- reads: rank_request, failure_case, cluster_extent, node, ais_event, node_fault, fault_kind
 -- case: kept
 -- note: AIStore places objects by rendezvous hashing (core/meta/hrw.go, 3.0 to 5.0): of the targets
 -- note: of its map an object belongs to the one whose hash with the object's is largest, so nothing
 -- note: moves between others when one leaves. Hashed are the target's id and
 -- note: `ais/@#/BUCKET/OBJECT`, by XXH64 with seed 1103515245; two hashes make one by a step of
 -- note: xoshiro256**. To rotate 64 bits is to multiply modulo 2^64 - 1. There is no row for buckets
--- note: of a backend or namespace, for names that are not ASCII, and where fewer targets are known
--- note: than the map had.
+-- note: of a backend or namespace, for names that are not ASCII, where fewer targets are known than
+-- note: the map had, and where another target answered a plain read while the owner was there: then
+-- note: the map was another, or the cluster places objects otherwise.
 create or replace view object_owner as
-with missed as (
+with plain as (
+    select cluster, any_value(node_id) as node_id,
+        regexp_extract(text, 'ais://(\S+) does not exist: GET /v1/objects/', 1) as full_name
+    from ais_event
+    where pattern = 'ais_http_not_found' and full_name <> ''
+    group by cluster, full_name
+),
+missed as (
     select r.failure_id, r.cluster, any_value(x.target_count) as target_count,
         any_value(f.started_ns) as started_ns, max(r.to_ns) as to_ns,
+        max(t.node_id) filter (where contains(concat_ws(' ', r.url, r.text), '/v1/objects/'))
+            as answered_id,
         coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"@#]+/.+?) does not exist', 1), ''),
             regexp_extract(if(r.outcome = 'missing', r.bucket, null), '^ais://([^/@#]+)$', 1)
-                || '/' || r.object) as path
+                || '/' || r.object) as full_name
     from rank_request as r
     join cluster_extent as x on x.job_id = r.job_id and x.attempt = r.attempt
         and x.cluster = r.cluster
     left join failure_case as f on f.failure_id = r.failure_id
+    left join node as t on t.cluster = r.cluster and t.node_id = r.node_id and t.role = 'target'
     where r.outcome in ('missing', 'retry', 'error', 'chained')
-    group by r.failure_id, r.cluster, path
-    having regexp_matches(path, '^[^/]+/.')
+    group by r.failure_id, r.cluster, full_name
+    having regexp_matches(full_name, '^[^/]+/.')
 ),
 constant as (
     select 11400714785074694791::uhugeint as p1, 14029467366897019727::uhugeint as p2,
@@ -33,7 +44,7 @@ constant as (
         10723151780598845931::uhugeint as x3, 18446744073709551616::uhugeint as m, m - 1 as q
 ),
 name as (
-    select 'ais/@#/' || path as name from missed
+    select 'ais/@#/' || full_name as name from missed
     union
     select node_id from node where role = 'target'
 ),
@@ -87,28 +98,33 @@ hashed as (
     from by_byte
 ),
 mixed as (
-    select o.failure_id, o.cluster, o.path, n.node_id,
+    select o.failure_id, o.cluster, o.full_name, n.node_id,
         list_reduce([x2, x3, 1::uhugeint, x2, x3, 5::uhugeint],
             lambda z, f: (xor(z, z >> case f when x2 then 30 when x3 then 27 else 31 end::uhugeint)
                 * f + case f when 1 then x1 else 0 end) % m,
             (xor(a.hash, b.hash) + x1) % m) * 128 % q * 9 % m as weight,
-        o.started_ns, o.to_ns, o.target_count
+        o.started_ns, o.to_ns, o.target_count, o.answered_id,
+        l.node_id as plain_id
     from missed as o
+    left join plain as l on l.cluster = o.cluster and l.full_name = o.full_name
     join node as n on n.cluster = o.cluster and n.role = 'target'
-    join hashed as a on a.name = 'ais/@#/' || o.path
+    join hashed as a on a.name = 'ais/@#/' || o.full_name
     join hashed as b on b.name = n.node_id
     cross join constant as c
 ),
 first as (
-    select failure_id, cluster, path, arg_max(node_id, weight) as node_id,
-        any_value(started_ns) as started_ns, any_value(to_ns) as to_ns
+    select failure_id, cluster, full_name, arg_max(node_id, weight) as node_id,
+        any_value(started_ns) as started_ns, any_value(to_ns) as to_ns,
+        coalesce(any_value(answered_id), any_value(plain_id)) as answered_id
     from mixed
-    group by failure_id, cluster, path
+    group by failure_id, cluster, full_name
     having count(*) >= any_value(target_count)
 )
-select f.failure_id, f.cluster, regexp_extract(f.path, '^[^/]+') as bucket,
-    regexp_extract(f.path, '/(.*)$', 1) as object, f.node_id,
+select f.failure_id, f.cluster, regexp_extract(f.full_name, '^[^/]+') as bucket,
+    regexp_extract(f.full_name, '/(.*)$', 1) as object, f.node_id,
     exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind
         where k.takes_away and n.cluster = f.cluster and n.node_id = f.node_id
             and n.started_ns <= f.to_ns and n.ended_ns >= f.started_ns) as is_away
 from first as f
+qualify not bool_or(not is_away and coalesce(f.answered_id <> f.node_id, false))
+    over (partition by f.failure_id, f.cluster)

@@ -187,8 +187,9 @@ select
     case when j.is_lack then j.missed_ns end as missed_ns,
     case when is_absence then o.node_id end as owner_id,
     case when is_absence then o.is_away end as is_owner_away,
-    is_absence and j.failure_id in (select failure_id from object_owner where not is_away)
-        as is_misnamed,
+    is_absence and (j.failure_id, j.witness_rank) in (select (q.failure_id, q.rank)
+        from object_owner as p join rank_request as q using (failure_id, object)
+        where not p.is_away and not q.is_got_over) as is_misnamed,
     coalesce(j.is_dropped, false) as is_dropped, j.is_write,
     coalesce(j.is_file_write, false) as is_file_write
 from judged as j

@@ -58,7 +58,8 @@ losing as (
                     and case when n.node_id = f.crash_node_id then n.ended_ns >= f.started_ns
                         else n.node_id = coalesce(w.owner_id, n.node_id)
                             and n.role = 'target' and n.weight >= 0.8
-                            and n.ended_ns >= f.crash_ns - if(n.started_ns >= f.started_ns, 60e9, 0)
+                            and n.ended_ns >= coalesce(f.crash_ns, f.started_ns)
+                                - if(n.started_ns >= f.started_ns, 60e9, 0)
                         end))
 ),
 judged as (
