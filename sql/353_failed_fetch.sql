@@ -106,10 +106,12 @@ fit as (
         when 'curl' then is_rank and is_recent and is_task
             and ((is_cut and contains(error_text, '/v1/objects/'))
                 or (error_pattern = 'checkpoint_corrupt' and contains(text, 'curl: (18) ')))
-        when 'client' then is_rank and is_recent and is_task and is_soon and is_unknown
-            and regexp_matches(error_text,
-                'CalledProcessError: Command [^ ]{0,3}(\S*/)?(ais|rclone|s5cmd|s3cmd|aws|mc|curl'
-                    '|wget)\b')
+        when 'client' then is_rank and is_recent and is_task and is_soon
+            and ((is_unknown
+                    and regexp_matches(error_text,
+                        'CalledProcessError: Command [^ ]{0,3}(\S*/)?(ais|rclone|s5cmd|s3cmd|aws|mc'
+                            '|curl|wget)\b'))
+                or (is_cut and contains(error_text, '"pipe:')))
         else is_rank and is_recent and is_task and is_soon and (is_unknown or error_class = 'data')
             and (contains(error_text, 'CalledProcessError')
                 or frame_kind in ('storage', 'data_loading', 'decoding'))

@@ -57,9 +57,12 @@ judged as (
         coalesce(r.is_other_store and not v.is_cluster_sure, false) as is_jobs_store,
         regexp_matches(u.crash_pattern, '^(fs_|checkpoint_save_failed)') and y.rank is null
             and m.failure_id is null as is_file_system,
-        u.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
+        (u.crash_pattern like '%connection_refused%' or coalesce(
+                u.request_pattern = 'fetch_broken' and contains(u.request_text, 'curl: (7) '),
+                false))
+            and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,
-        u.crash_pattern like '%connection_refused%' and o.ended_ns <= f.crash_latest_ns + 5000000000
+        is_refused and o.ended_ns <= f.crash_latest_ns + 5000000000
             and v.is_storage_cleared as is_gone,
         regexp_matches(u.crash_pattern,
             'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'

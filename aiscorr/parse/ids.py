@@ -21,7 +21,9 @@ XID = re.compile(
     r"/[A-Za-z0-9_-]{1,8}-[A-Za-z0-9_-]{5}/"
     r"|/t2tctrl/get-batch/([A-Za-z0-9_-]{9,})/|\b(gbt-[A-Za-z0-9_-]{9,})\b"
 )
-_ENDPOINT = re.compile(r"(?:https?://|dial tcp |host=')(\[[0-9a-fA-F:]+\]|[\w.-]+)(?:', port=|:)(\d{2,5})")
+_ENDPOINT = re.compile(
+    r"(?:https?://|dial tcp |host='|onnect to (?=\S+ port ))(\[[0-9a-fA-F:]+\]|[\w.-]+)(?:', port=|:| port )(\d{2,5})"
+)
 _BUCKET = re.compile(r"\b(ais|aws|s3|gs|gcp|az|azure|oci|ht)://(@?[\w#.-]+)(?:/([^\s\"',\])}]+))?")
 _OBJECT_URL = re.compile(r"/(?:v1/objects/([\w.@#-]+)|s3/(?:(?<=\d\d/s3/)|(?<=[A-Z] /s3/))[\w.@#-]+)/([^\s?\"',)\]}]+)")
 _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
@@ -35,9 +37,9 @@ _STATUS = re.compile(
 _STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", "status") for mark in " =/:"))
 _SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
 _LONGEST_SCHEME = max(map(len, _SCHEMES)) - len("://")
-_HOST_WORDS = ("tp://", "tps://", "dial tcp ", "host='")
+_HOST_WORDS = ("tp://", "tps://", "dial tcp ", "host='", "onnect to ")
 _PEER_WORDS = (" t[", " p[", "shared-dm --> ", "reconnecting to ", "connectivity to ", "tid=", " not present", "name=")
-_ID_WORDS = ("://", "/v1/", "STATUS", "port=", "wid", "gbt-", " Error", "t[", "p[")
+_ID_WORDS = ("://", "/v1/", "STATUS", "port=", " port ", "wid", "gbt-", " Error", "t[", "p[")
 _ARROWS = ("<=", "=>")
 _NODE_WORDS = ("t[", "p[")
 _WORDS = WordBits(
@@ -49,7 +51,7 @@ _WORDS = WordBits(
 words_of = _WORDS.of
 _MAY_BE_WID = _WORDS.bits("wid", "/moss/", "stale")
 _MAY_BE_XID = _WORDS.bits("get-batch[", "/get-batch/", "gbt-", "/moss/")
-_MAY_BE_ADDRESS = _WORDS.bits("://", "dial tcp", "port=")
+_MAY_BE_ADDRESS = _WORDS.bits("://", "dial tcp", "port=", " port ")
 _MAY_BE_HOST = _WORDS.bits(*_HOST_WORDS)
 _MAY_BE_BUCKET = _WORDS.bits(*_SCHEMES)
 _MAY_BE_OBJECT = _WORDS.bits("/v1/objects/", "/s3/")
