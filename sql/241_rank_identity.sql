@@ -9,7 +9,8 @@
 -- note: are the ranks where no line has another rank than its local one. Where each of two logs or
 -- note: more prints one rank, and all together the ranks of the world, a log is of its rank. Where
 -- note: two files or more of torchrun's log folder print a rank each, and all as far from their
--- note: local one, a file beside them that prints none is of the rank at that distance.
+-- note: local one, a file beside them that prints none is of the rank at that distance. A task of
+-- note: srun -l is a rank where each prints one, its own number or all together those of the world.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank,
@@ -45,6 +46,13 @@ fact as (
     from line
     where path_local_rank is not null or path_rank is not null
         or (rank_source in ('tag', 'field') and job_id in (from apart))
+),
+task as (
+    select job_id, file_id, task, min(rank) as rank, count(distinct rank) as rank_count,
+        max(max(world_size)) over (partition by job_id) as world_size
+    from line
+    where task is not null
+    group by job_id, file_id, task
 ),
 block as (
     select job_id, file_id, task, min(rank) as first_rank, count(distinct rank) as rank_count,
@@ -107,6 +115,12 @@ from part as p
 join range(1024) as i(number) on i.number < p.rank_count
 where p.is_even and p.rank_count = p.least_count and p.rank_count > 1
     and p.covered_count = p.full_count and p.block_count > 1
+union all
+select job_id, file_id, null as task, 'task' as kind, task as number, rank, null as host
+from task
+where job_id in (select job_id from task group by job_id
+    having max(rank_count) = 1 and count(*) > 1 and count(distinct rank) = count(*)
+        and (bool_and(rank = task) or count(*) = max(world_size)))
 union all
 select job_id, file_id, null as task, 'file' as kind, 0 as number, number as rank, null as host
 from fitting

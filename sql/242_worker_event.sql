@@ -47,13 +47,15 @@ ranked as not materialized (
     select
         p.*,
         coalesce(
-            p.rank, i.rank, q.rank, l.rank, n.rank, m.rank, b.rank,
+            p.rank, i.rank, u.rank, q.rank, l.rank, n.rank, m.rank, b.rank,
             case when p.group_rank is not null and (t.job_id is null
                 or regexp_full_match(p.process_group, '0( ?\(default_pg\))?')) then p.group_rank end
         ) as real_rank
     from placed as p
     left join tagged as t on t.job_id = p.job_id
     left join rank_identity as i on i.kind = 'file' and i.file_id = p.file_id
+    left join rank_identity as u on u.kind = 'task' and u.file_id = p.file_id
+        and u.number = p.task
     left join rank_identity as q on q.kind = 'pid' and q.file_id = p.file_id and q.number = p.pid
     left join rank_identity as l on l.kind = 'local' and l.file_id = p.file_id
         and l.number = p.local_rank

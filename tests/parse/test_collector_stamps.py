@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lines import read_worker
+from lines import read_worker, told
 
 from aiscorr.parse.stamps import iso_ns
 
@@ -44,3 +44,18 @@ def test_a_traceback_behind_bare_times() -> None:
         row = read_worker(text).only("python_exception")
         assert (row["exception"], row["block_line_no"], row["line_no"]) == ("KeyError", 1, 4)
         assert row["local_ns"] == iso_ns("2026-03-07 14:15:53")
+
+
+def test_ts_stands_in_front_of_labels_of_srun() -> None:
+    """Behind the time of moreutils' ts come srun's label and the program's own stamp, day first."""
+    text = "".join(f"Nov 30 21:37:5{n} {n}: 30.11.2026 21:37:5{n},500 INFO rank {n} of 4 up\n" for n in range(4))
+    found = read_worker(text + "Nov 30 21:38:17 1: RuntimeError: odd\n" + "Nov 30 21:38:17 srun: error: x\n")
+    assert [row[0] for row in told(found, "task")][:5] == [0, 1, 2, 3, 1]
+    assert told(found, "stamp_source")[0] == ("own",)
+    assert told(found, "message_start")[4] == (len("Nov 30 21:38:17 1: "),)
+
+
+def test_curl_names_an_address_by_host_and_port() -> None:
+    """The host and the port that curl could not reach are an address as any other."""
+    found = read_worker("curl: (7) Failed to connect to 10.0.0.1 port 51081 after 0 ms: Couldn't connect to server\n")
+    assert told(found, "pattern", "endpoint") == [("http_connection_refused", "10.0.0.1:51081")]

@@ -100,12 +100,6 @@ def test_a_chained_traceback() -> None:
     ]
 
 
-def test_curl_names_an_address_by_host_and_port() -> None:
-    """The host and the port that curl could not reach are an address as any other."""
-    found = read_worker("curl: (7) Failed to connect to 10.0.0.1 port 51081 after 0 ms: Couldn't connect to server\n")
-    assert told(found, "pattern", "endpoint") == [("http_connection_refused", "10.0.0.1:51081")]
-
-
 def test_a_message_that_goes_on_gives_its_address() -> None:
     """Further lines of an exception's message belong to it; the address in them is the exception's."""
     text = TRACEBACK + "RuntimeError: request failed\n  url http://10.0.0.1:8080/v1/objects/bt/x\n"
