@@ -62,10 +62,10 @@ server_redirects as (
     join worker_line as w on w.wid = a.wid and w.request_ns is not null
 ),
 zoned as (
-    select file_id, line_no, local_ns - zone_offset_s * 1000000000 as utc_ns from worker_line
-        where stamp_source = 'own' and zone_offset_s is not null
+    select file_id, line_no, local_ns - zone_offset_s::bigint * 1000000000 as utc_ns
+        from worker_line where stamp_source = 'own' and zone_offset_s is not null
     union all
-    select file_id, line_no, local_ns - zone_offset_s * 1000000000 from worker_tail
+    select file_id, line_no, local_ns - zone_offset_s::bigint * 1000000000 from worker_tail
         where zone_offset_s is not null
 ),
 mixed as (
