@@ -1,12 +1,13 @@
 -- A line that ties a file's clock to UTC on its own.
 -- grain: one row a file and kind of evidence
--- reads: clock_mark, worker_line, worker_tail, ais_line, threshold
+-- reads: clock_mark, worker_line, worker_tail, worker_file, ais_line, threshold
 -- stored: yes
 -- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the
 -- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
 -- note: the answer came seconds later, so the file's clock is 28800 s behind UTC; up to half a
 -- note: minute earlier is the proxy's clock. A line without a stamp was written before the next
--- note: stamp of its file, where that is minutes away at most. beside: stamps without a zone that
+-- note: stamp of its file, where that is minutes away at most; behind the last one of its file soon
+-- note: after it, where no file of its job goes on for longer. beside: stamps without a zone that
 -- note: follow within seconds on those with one in the same file (a program's JSON, its launcher's
 -- note: lines), but for whole quarters of an hour.
 create or replace view clock_absolute as
@@ -24,15 +25,19 @@ marks as (
     where m.utc_ns is not null and m.kind in ('utc_marker', 'wrapper', 'epoch')
 ),
 followed as (
-    select file_id, line_no, local_ns, zone_offset_s, stamp_source, request_ns,
+    select w.file_id, line_no, local_ns, zone_offset_s, stamp_source, request_ns,
         if(request_ns is not null, text, null) as text,
         first_value(case when stamp_source in ('own', 'wrapper') then local_ns end ignore nulls)
-            over (partition by file_id order by line_no
+            over (partition by w.file_id order by line_no
                 rows between 1 following and unbounded following)
-            as next_ns
-    from worker_line
+            as next_ns,
+        e.last_ns
+    from worker_line as w
+    left join worker_file as f on f.file_id = w.file_id
+    left join (select job_id, max(last_ns) as last_ns from worker_file group by job_id) as e
+        on e.job_id = f.job_id
     where (request_ns is not null or stamp_source in ('own', 'wrapper'))
-        and file_id in (select file_id from worker_line where request_ns is not null)
+        and w.file_id in (select file_id from worker_line where request_ns is not null)
 ),
 redirects as (
     select
@@ -41,14 +46,16 @@ redirects as (
         w.line_no,
         w.text,
         floor(
-            (if(w.stamp_source = 'before', w.next_ns, w.local_ns) - w.request_ns + 30000000000)
+            (if(w.stamp_source = 'before', coalesce(w.next_ns, w.local_ns), w.local_ns)
+                - w.request_ns + 30000000000)
             / (select ns from step)
         ) * (select ns from step) as offset_ns
     from followed as w
     join threshold as t on t.name = 'stamp_reach_s'
     where w.request_ns is not null and w.zone_offset_s is null
         and (w.stamp_source in ('own', 'wrapper') or (w.stamp_source = 'before'
-            and w.next_ns - w.local_ns between 0 and t.value::bigint * 1000000000))
+            and coalesce(w.next_ns, w.last_ns) - w.local_ns
+                between 0 and t.value::bigint * 1000000000))
 ),
 server_redirects as (
     select

@@ -8,7 +8,8 @@
 -- note: time out within seconds, so a file without evidence takes the clock of the others, be it
 -- note: one that the user gave; own evidence goes first, because nodes differ. What a redirect
 -- note: says of lines without a stamp counts where nothing else ties the job to its cluster, and
--- note: moves it only to a cluster that tells its own zone: else both may print the same one.
+-- note: moves it only to a cluster that tells its own zone, or whose logs are of that time, taken
+-- note: as UTC: else both may print the same one.
 -- note: Where no file of a job has any, names that AIStore says in the same second tell of all its
 -- note: files, else the first batch it asked for, seconds to minutes after its first line, else
 -- note: the end of the last interval in which the cluster served, between its last step and its
@@ -20,7 +21,7 @@
 -- note: latest date. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
-    select file_id, job_id, is_utc, zone, first_ns,
+    select file_id, job_id, is_utc, zone, first_ns, last_ns,
         date_method = 'mtime' and not is_utc as is_year_guessed,
         bool_and(zone is not null) over (partition by job_id) as is_all_given
     from worker_file
@@ -45,9 +46,13 @@ own as (
         over (partition by file_id order by kind = 'beside', kind = 'utm', vote_count desc) = 1
 ),
 guessed as (
-    select s.job_id from job_storage as s
+    select s.job_id, any_value(l.first_ns) as first_ns,
+        any_value(l.last_ns + t.value::bigint * 1000000000) as last_ns
+    from job_storage as s
     join ais_file as a on a.cluster = s.cluster
     join clock_ais as k on k.file_id = a.file_id
+    left join cluster_load as l on l.cluster = s.cluster
+    join threshold as t on t.name = 'stamp_reach_s'
     group by s.job_id, s.cluster
     having max(k.confidence) <= 0.7
 ),
@@ -63,7 +68,8 @@ told as (
     from clock_absolute as b
     join file as f on f.file_id = b.file_id and f.zone is null
     where b.kind = 'utm_between'
-        and (b.offset_ns = 0 or not exists (from guessed as g where g.job_id = f.job_id))
+        and (b.offset_ns = 0 or not exists (from guessed as g where g.job_id = f.job_id
+            and coalesce(f.last_ns - b.offset_ns not between g.first_ns and g.last_ns, true)))
         and not exists (select 1 from file as o
             where o.job_id = f.job_id and (o.file_id in (select file_id from own)
                 or o.file_id in (select file_id from clock_worker_anchor)))

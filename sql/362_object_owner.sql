@@ -1,7 +1,8 @@
 -- On which target of AIStore an object belongs of which a rank was told that it does not exist, and
 -- whether that one was away since the job began.
 -- grain: one row a failure and object
--- reads: rank_request, failure_case, cluster_extent, node, ais_event, node_fault, fault_kind
+-- reads: rank_request, failure_case, cluster_extent, node, ais_event, node_fault, fault_kind,
+-- reads: threshold
 -- case: kept
 -- note: AIStore places objects by rendezvous hashing (core/meta/hrw.go, 3.0 to 5.0): of the targets
 -- note: of its map an object belongs to the one whose hash with the object's is largest, so nothing
@@ -124,7 +125,8 @@ select f.failure_id, f.cluster, regexp_extract(f.full_name, '^[^/]+') as bucket,
     regexp_extract(f.full_name, '/(.*)$', 1) as object, f.node_id,
     exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind
         where k.takes_away and n.cluster = f.cluster and n.node_id = f.node_id
-            and n.started_ns <= f.to_ns and n.ended_ns >= f.started_ns) as is_away
+            and n.started_ns <= f.to_ns and n.ended_ns >= f.started_ns - t.value * 1e9) as is_away
 from first as f
+join threshold as t on t.name = 'fault_slack_s'
 qualify not bool_or(not is_away and coalesce(f.answered_id <> f.node_id, false))
     over (partition by f.failure_id, f.cluster)

@@ -1,8 +1,8 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
 -- reads: failure_case, culprit_cause, rank_request, batch_silence, asked_node, storage_relation,
--- reads: failed_rank, worker_event, node_endpoint, node_fault, node, job, job_cluster, fault_kind,
--- reads: threshold
+-- reads: object_owner, failed_rank, worker_event, node_endpoint, node_fault, node, job,
+-- reads: job_cluster, fault_kind, threshold
 -- case: yes
 -- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
 -- note: longer the job went on well after the fault began (a disk that is out meets who reads from
@@ -76,6 +76,8 @@ faulty as (
                 else 0 end
             as borne_s,
         q.node_id is not null as is_asked,
+        r.is_absence and not r.is_misnamed and k.takes_away and coalesce(w.object_count > 1, false)
+            as is_owned,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when q.node_id is null and n.known_ns > e.last_ns
@@ -104,7 +106,7 @@ faulty as (
                 and (starts_with(n.fault_kind, 'slow_reads')
                     or not coalesce(y.retried_ns > f.stall_ns, false))
                     then 'never_away'
-                when r.is_absence and q.node_id is null and u.culprit_count = 1
+                when r.is_absence and q.node_id is null and u.culprit_count = 1 and not is_owned
                     and not starts_with(n.fault_kind, 'disk') then 'unsaid'
                 when r.is_silent and u.request_outcome is null and k.is_refusing
                 and q.node_id is null then 'unsaid'
@@ -160,6 +162,9 @@ faulty as (
             or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank
         and y.object = u.object and q.node_id is not null
+    left join (select failure_id, node_id, count(*) as object_count from object_owner
+        where is_away group by failure_id, node_id) as w
+        on w.failure_id = f.failure_id and w.node_id = n.node_id
     left join (select distinct failure_id, rank from asked_node where is_pending) as o
         on o.failure_id = f.failure_id
         and o.rank = u.witness_rank
@@ -176,10 +181,11 @@ faulty as (
 select
     failure_id, rank, node_id,
     case when is_asked and has_error then 'error_node' when is_asked then 'request_node'
-        when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end
+        when fault_kind = 'stale_membership' then 'stale_membership'
+        when is_owned then 'object_owner' else 'fault_time' end
         as link_kind,
     fault_id, fault_kind, sureness * case
-        when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
+        when (is_asked and has_error) or is_owned then weight * least(time_weight + 0.2, 0.9)
         when is_asked then greatest(weight, stale_weight) * 0.98
         when fault_kind = 'stale_membership' then stale_weight
         else weight * time_weight
