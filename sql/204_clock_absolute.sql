@@ -8,8 +8,10 @@
 -- note: minute earlier is the proxy's clock. A line without a stamp was written before the next
 -- note: stamp of its file, where that is minutes away at most; behind the last one of its file soon
 -- note: after it, where no file of its job goes on for longer. beside: stamps without a zone that
--- note: follow within seconds on those with one in the same file (a program's JSON, its launcher's
--- note: lines), but for whole quarters of an hour.
+-- note: follow on those with one in the same file (a program's JSON, its launcher's lines): within
+-- note: minutes where they are of the zone that those name, or of UTC; where those name UTC, within
+-- note: seconds, and by whole hours near UTC, as zones are: a time-out later is half an hour.
+-- note: What a line with a zone holds is UTC already.
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -69,20 +71,25 @@ server_redirects as (
     join worker_line as w on w.wid = a.wid and w.request_ns is not null
 ),
 zoned as (
-    select file_id, line_no, local_ns - zone_offset_s::bigint * 1000000000 as utc_ns
+    select file_id, line_no, local_ns as utc_ns, zone_offset_s::bigint * 1000000000 as zone_ns
         from worker_line where stamp_source = 'own' and zone_offset_s is not null
     union all
-    select file_id, line_no, local_ns - zone_offset_s::bigint * 1000000000 from worker_tail
-        where zone_offset_s is not null
+    select file_id, line_no, local_ns, zone_offset_s::bigint * 1000000000
+        from worker_tail where zone_offset_s is not null
 ),
 mixed as (
     select w.file_id, 'beside' as kind, w.line_no, w.text,
-        round((w.local_ns - z.utc_ns) / (select ns from step)) * (select ns from step) as offset_ns
+        floor((w.local_ns - z.utc_ns + d.value * 1e9) / (select ns from step))
+            * (select ns from step) as offset_ns
     from (from worker_line where stamp_source = 'own' and zone_offset_s is null
             and file_id in (select file_id from zoned)) as w
     asof join zoned as z on z.file_id = w.file_id and z.line_no <= w.line_no
-    join threshold as t on t.name = 'drift_s'
-    where abs(w.local_ns - z.utc_ns - offset_ns) < t.value * 1e9
+    join threshold as d on d.name = 'drift_s'
+    join threshold as r on r.name = 'stamp_reach_s'
+    where case when offset_ns in (0, z.zone_ns) then w.local_ns - z.utc_ns - offset_ns
+            < r.value * 1e9
+        else z.zone_ns = 0 and w.local_ns - z.utc_ns - offset_ns < d.value * 1e9
+            and (offset_ns % 3600000000000 = 0 or abs(offset_ns) >= 12600000000000) end
 ),
 everything as (
     select file_id, kind, line_no, text, offset_ns from marks

@@ -1,7 +1,8 @@
 -- What must be subtracted from the clock of a worker file to get UTC, and how that is known.
 -- grain: one row a worker log
--- reads: worker_file, worker_line, worker_tail, clock_absolute, clock_worker_anchor, ais_file,
--- reads: clock_ais, clock_job_name, cluster_load, job_storage, zone_choice, pattern, threshold
+-- reads: worker_file, worker_line, worker_tail, clock_year, clock_absolute,
+-- reads: clock_worker_anchor, ais_file, clock_ais, clock_job_name, cluster_load, job_storage,
+-- reads: zone_choice, pattern, threshold
 -- stored: yes
 -- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so
 -- note: much; then it is no surer than they leave it. Ranks of one job see the same collective
@@ -17,24 +18,13 @@
 -- note: tells another offset; names of two clusters must agree. Of batches and ends, an offset of
 -- note: zero that fits is taken; another one only if clocks somewhere go so, no second one fits
 -- note: and the cluster's logs lie beside the job's, and by a batch only if zero lies outside the
--- note: logs at hand. A year that only a file's own time tells (year_ns) is that of the job's
--- note: latest date. Jobs that do not speak of AIStore are left alone.
+-- note: logs at hand. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, first_ns, last_ns,
-        date_method = 'mtime' and not is_utc as is_year_guessed,
         bool_and(zone is not null) over (partition by job_id) as is_all_given
     from worker_file
     where kind = 'worker_log'
-),
-year as (
-    select f.file_id, make_timestamp(f.first_ns // 1000) as first_at,
-        first_at - to_years(round((f.first_ns - d.first_ns) / 31556952e9)::integer) as true_at,
-        1000 * (epoch_us(first_at) - epoch_us(true_at)) as shift_ns
-    from file as f
-    join (select job_id, max(first_ns) as first_ns from worker_file
-        where date_method in ('stamp', 'given') or is_utc or kind = 'flight_recorder'
-        group by job_id) as d on d.job_id = f.job_id and f.is_year_guessed
 ),
 own as (
     select file_id, offset_ns, if(kind in ('utm', 'beside'), 'anchor', 'utc_marker') as method,
@@ -82,7 +72,7 @@ death as (
         arg_min(w.text, (w.local_ns, w.line_no)) as text
     from worker_line as w
     join file as f on f.file_id = w.file_id and (not f.is_utc or f.zone is not null)
-    left join year as y on y.file_id = f.file_id
+    left join clock_year as y on y.file_id = f.file_id
     join pattern as p on p.pattern = w.pattern and p.format = 'worker'
         and p.rank_effect in ('timed_out', 'notified')
     where w.stamp_source = 'own'
@@ -204,7 +194,7 @@ joined as (
     from file as f
     left join told as t on t.file_id = f.file_id
     left join own as o on o.file_id = f.file_id
-    left join year as y on y.file_id = f.file_id
+    left join clock_year as y on y.file_id = f.file_id
     left join sibling as s on s.file_id = f.file_id
     left join job_zone as z on z.job_id = f.job_id and f.zone is null
     left join job_clock as j on j.job_id = f.job_id and (f.zone is null or f.is_all_given)

@@ -301,7 +301,7 @@ grouped as (
         arg_max(k.line_no, (k.evidence is not null, k.confidence, -k.file_id)) as line_no,
         bool_or(n.file_id is not null) as is_untold,
         coalesce(u.who = 'worker logs' and bool_and(i.date_method = 'mtime'
-            and abs(k.shift_ns - 1e9 * coalesce(k.zone_offset_s, 0)) < 1e9), false) as is_year_guessed,
+            and k.file_id not in (select file_id from clock_year)), false) as is_year_guessed,
         coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
     from used as u
     join clock as k on k.file_id = u.file_id
