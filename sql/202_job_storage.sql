@@ -1,6 +1,7 @@
--- Whether a job's own lines speak of AIStore, and which clusters' logs lie beside its logs.
+-- Whether a job's own lines speak of AIStore or of an address of it, and which clusters' logs lie
+-- beside its logs.
 -- grain: one row a job and cluster beside it (cluster null where none is)
--- reads: worker_line, worker_file, ais_file, threshold
+-- reads: worker_line, worker_file, ais_file, ais_line, threshold
 -- stored: yes
 -- note: Beside means below the job's folder, or below a folder at most two levels above it; the
 -- note: nearest such clusters are taken.
@@ -14,6 +15,8 @@ with job as (
         where wid is not null or xid is not null or node_id is not null or pattern like 'sdk%'
             or pattern like 'lhotse%' or pattern = 'data_source_ais'
             or contains(text, 'ais://') or contains(text, 'aistore')
+            or contains(text, '/v1/objects/') or contains(text, '/s3/')
+            or endpoint in (select endpoint from ais_line where pattern = 'ais_node_address')
     ) as w on w.file_id = f.file_id
     group by f.job_id
 ),

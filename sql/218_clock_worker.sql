@@ -5,20 +5,20 @@
 -- reads: zone_choice, pattern, threshold
 -- stored: yes
 -- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so
--- note: much; then it is no surer than they leave it. Ranks of one job see the same collective
--- note: time out within seconds, so a file without evidence takes the clock of the others, be it
--- note: one that the user gave; own evidence goes first, because nodes differ. What a redirect
--- note: says of lines without a stamp counts where nothing else ties the job to its cluster, and
--- note: moves it only to a cluster that tells its own zone, or whose logs are of that time, taken
--- note: as UTC: else both may print the same one.
--- note: Where no file of a job has any, names that AIStore says in the same second tell of all its
--- note: files, else the first batch it asked for, seconds to minutes after its first line, else
--- note: the end of the last interval in which the cluster served, between its last step and its
--- note: end. One name alone, which may be the same by chance, tells nothing where the first batch
--- note: tells another offset; names of two clusters must agree. Of batches and ends, an offset of
--- note: zero that fits is taken; another one only if clocks somewhere go so, no second one fits
--- note: and the cluster's logs lie beside the job's, and by a batch only if zero lies outside the
--- note: logs at hand. Jobs that do not speak of AIStore are left alone.
+-- note: much; then it is no surer than they leave it. Ranks of one job see a collective time out
+-- note: within seconds, so a file without evidence takes the clock of the others, be it given; own
+-- note: evidence goes first, because nodes differ. What a redirect says of lines without a stamp
+-- note: counts where nothing else ties the job to its cluster, and moves it only to a cluster that
+-- note: tells its own zone, or whose logs are of that time, taken as UTC: else both may print the
+-- note: same one. Where no file of a job has any, names that AIStore says in the same second tell
+-- note: of all its files, else the first batch it asked for, seconds to minutes after its first
+-- note: line, else the end of the last interval in which the cluster served, between its last step
+-- note: and its end, else the one zone in which the logs of its cluster, hardly longer, hold the
+-- note: whole job. One name alone, which may be the same by chance, tells nothing where the first
+-- note: batch tells another offset; names of two clusters must agree. Of batches and ends, an
+-- note: offset of zero that fits is taken; another one only if clocks somewhere go so, no second
+-- note: one fits and the cluster's logs lie beside the job's, and by a batch only if zero lies
+-- note: outside the logs at hand. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, first_ns, last_ns,
@@ -32,8 +32,8 @@ own as (
     from clock_absolute
     where kind = 'utm' or (kind <> 'utm_between'
         and file_id not in (select file_id from file where zone is not null))
-    qualify row_number()
-        over (partition by file_id order by kind = 'beside', kind = 'utm', vote_count desc) = 1
+    qualify row_number() over (partition by file_id
+        order by kind = 'beside', kind = 'utm', vote_count desc) = 1
 ),
 guessed as (
     select s.job_id, any_value(l.first_ns) as first_ns,
@@ -49,10 +49,10 @@ guessed as (
 told as (
     select file_id, offset_ns, method, confidence, line_no, text from own
     union all
-    select a.file_id, a.offset_ns, 'anchor', case when a.is_ambiguous then 0.7 else 0.95 end,
-        a.line_no, a.text
-        from clock_worker_anchor as a
-    where not exists (select 1 from own as o where o.file_id = a.file_id)
+    select file_id, offset_ns, 'anchor', case when is_ambiguous then 0.7 else 0.95 end, line_no,
+        text
+    from clock_worker_anchor
+    where file_id not in (select file_id from own)
     union all
     select b.file_id, b.offset_ns, 'utc_marker', 0.97, b.line_no, b.text
     from clock_absolute as b
@@ -60,8 +60,8 @@ told as (
     where b.kind = 'utm_between'
         and (b.offset_ns = 0 or not exists (from guessed as g where g.job_id = f.job_id
             and coalesce(f.last_ns - b.offset_ns not between g.first_ns and g.last_ns, true)))
-        and not exists (select 1 from file as o
-            where o.job_id = f.job_id and (o.file_id in (select file_id from own)
+        and not exists (from file as o where o.job_id = f.job_id
+            and (o.file_id in (select file_id from own)
                 or o.file_id in (select file_id from clock_worker_anchor)))
         and not exists (from clock_job_name as n where n.job_id = f.job_id and n.offset_ns <> 0)
 ),
@@ -92,7 +92,7 @@ sibling as (
     join death as b on b.job_id = a.job_id and b.attempt_no = a.attempt_no
         and b.file_id <> a.file_id
     join known as t on t.file_id = b.file_id and (not t.is_given or a.zone is null)
-    where not exists (select 1 from told as o where o.file_id = a.file_id)
+    where a.file_id not in (select file_id from told)
     qualify row_number()
         over (partition by a.file_id order by t.confidence desc, b.file_id, a.attempt_no) = 1
 ),
@@ -111,7 +111,7 @@ job as (
     left join worker_tail as t on t.file_id = f.file_id and t.zone_offset_s is null
         and t.step is not null
     where f.kind = 'worker_log' and (not f.is_utc or f.zone is not null) and f.first_ns is not null
-        and f.job_id in (select s.job_id from job_storage as s where s.is_ais_user)
+        and f.job_id in (select job_id from job_storage where is_ais_user)
     group by f.job_id, f.zone is not null
     qualify row_number() over (partition by f.job_id order by f.zone is not null) = 1
 ),
@@ -147,6 +147,13 @@ fit as (
     join zone_choice as z on z.is_from_utc and (z.zone_ns = 0 or p.is_beside)
     where p.busy_from_ns <= p.end_ns - z.zone_ns + 5000000000
         and p.busy_to_ns >= p.step_ns - z.zone_ns - 5000000000
+    union all
+    select distinct 4, p.job_id, z.zone_ns, 'the logs of its cluster hold the whole job'
+    from pair as p
+    join zone_choice as z on z.is_from_utc and z.is_in_use
+    where p.is_beside and not p.is_covered
+        and p.last_ns - p.first_ns < p.end_ns - p.start_ns + 900e9
+        and p.start_ns - z.zone_ns > p.first_ns - 30e9 and p.end_ns - z.zone_ns < p.last_ns + 30e9
 ),
 fitting as (
     select f.*
@@ -171,7 +178,7 @@ sign as (
     having min(n.offset_ns) = max(n.offset_ns)
     union all
     select place, job_id, offset_ns,
-        case when place = 3 then 0.65 when offset_ns = 0 then 0.8 else 0.7 end, text
+        case when place >= 3 then 0.65 when offset_ns = 0 then 0.8 else 0.7 end, text
     from fitting
 ),
 job_clock as (
@@ -182,8 +189,7 @@ joined as (
     select
         f.file_id, f.is_utc, f.zone, coalesce(y.shift_ns, 0) as year_ns,
         case when f.zone is not null then 0 when f.is_utc then coalesce(o.offset_ns, 0)
-            else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, 0) end
-            as zone_ns,
+            else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, 0) end as zone_ns,
         coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns) as offset_ns,
         case when t.file_id is not null then t.method
             when coalesce(s.offset_ns, z.offset_ns, j.offset_ns) is not null then 'anchor' end
@@ -204,11 +210,9 @@ select
     zone_ns + year_ns as shift_ns,
     (zone_ns / 1000000000)::bigint as zone_offset_s,
     case when zone is not null then 'given' when is_utc then 'utc_marker'
-        else coalesce(method, 'assumed') end
-        as method,
+        else coalesce(method, 'assumed') end as method,
     case when against_ns is not null then 1 - confidence when is_utc then 0.99
-        else coalesce(confidence, 0.5) end
-        as confidence,
+        else coalesce(confidence, 0.5) end as confidence,
     line_no,
     text,
     against_ns

@@ -6,7 +6,8 @@
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
--- note: others wait in), out_of_step (waits, by the counters of one group, in what more ranks have
+-- note: others wait in; most ranks only where a stack shows one of them wait for data, else the
+-- note: others are ahead), out_of_step (waits, by the counters of one group, in what more ranks have
 -- note: completed than wait in it), other_collective (stands in another call), killed, crash,
 -- note: silent (alone without a time-out line where the number of ranks is stated, so that the logs
 -- note: reach back to the start, and no stack shows it waiting, nor a closed connection in the call
@@ -97,6 +98,10 @@ stack as (
         as e
         on e.job_id = a.job_id and e.attempt = a.attempt and e.rank = a.rank
 ),
+starved as (
+    select distinct job_id, attempt from stack_activity
+    where activity in ('storage_wait', 'worker_wait', 'data_loading', 'batch_preparation')
+),
 voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
         coalesce(r.file_id, g.file_id) as file_id
@@ -136,9 +141,13 @@ union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end,
     case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
-where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed)
-    and behind_count > 0
-    and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
+where behind_count > 0
+    and case when behind_count * 2 > rank_count and (job_id, attempt) in (from starved)
+        then is_behind
+        else is_behind = (behind_count * 2 <= rank_count)
+            and (job_id, attempt, rank) not in (from placed)
+            and (is_behind
+                or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count)) end
 union all
 select w.job_id, w.attempt, w.rank, 'out_of_step', 0.85,
     count(*) filter (where o.last_completed >= w.seq_num), w.file_id, w.line_no, w.text
@@ -152,7 +161,8 @@ union all
 select job_id, attempt, rank, basis, max(certainty), min(seq_num), arg_min(file_id, near),
     arg_min(place_no, near), arg_min(text, near)
 from dumped
-group by job_id, attempt, rank, basis having bool_or(counts)
+group by job_id, attempt, rank, basis
+having bool_or(counts) and (basis <> 'ahead' or (job_id, attempt) not in (from starved))
 union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
 from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure)
@@ -188,7 +198,7 @@ select job_id, attempt, rank, 'stack', if(elsewhere_count > 1 or confidence < 0.
 from stack
 where not is_waiting and not has_entered and activity <> 'compute'
     and (waiting_count > elsewhere_count
-        or (waiting_count = elsewhere_count and entered_count = waiting_count))
+        or (waiting_count > 0 and entered_count = waiting_count))
 union all
 select job_id, attempt, rank, 'other_collective', 0.6, 1, file_id, line_no, text
 from stack_activity

@@ -4,7 +4,8 @@
 -- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_wait, fr_order, call_split,
 -- reads: odd_call
 -- case: yes
--- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
+-- note: gloo's complaint about a size often names no rank; whoever prints it is a victim. Where one
+-- note: rank is ahead, what holds all others may as well be storage.
 create or replace view finding_collective_mismatch as
 with stated as (
     select job_id, attempt, min(file_id) as file_id,
@@ -62,8 +63,10 @@ select
     'collective_mismatch' as failure_class,
     coalesce(f.basis, case when s.job_id is null then coalesce(d.outcome, 'split') end, 'stated')
         as failure_kind,
-    case when f.basis is null and s.job_id is null and d.job_id is null
-        and k.way = 'number' then 'undetermined' else 'innocent' end
+    case when (f.basis is null and s.job_id is null and d.job_id is null and k.way = 'number')
+        or (f.basis = 'ahead' and coalesce(f.link_score >= 0.45, not f.is_storage_seen, true))
+            then 'undetermined'
+        else 'innocent' end
         as storage_verdict,
     f.culprit_rank as rank,
     case when f.basis is null and p.words is not null then p.words when f.basis is null
