@@ -7,17 +7,17 @@
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
 -- note: others wait in; most ranks only where a stack shows one of them wait for data, else the
--- note: others are ahead), out_of_step (waits, by the counters of one group, in what more ranks have
--- note: completed than wait in it), other_collective (stands in another call), killed, crash,
--- note: silent (alone without a time-out line where the number of ranks is stated, so that the logs
--- note: reach back to the start, and no stack shows it waiting, nor a closed connection in the call
--- note: of those that waited, where others have none; no such rank where the watchdogs found an
--- note: error of NCCL's network and no time-out), exited (torchrun names it first, alone in that
--- note: second and before other agents' first, nothing hung, no error stands in the logs, and it
--- note: did not lose its connection to another rank), stack (its stack stands elsewhere than most
--- note: wait; NCCL's collectives are asynchronous, so not who had entered what the others wait in,
--- note: by its counters or its watchdog), absent (no line at all; a rank whose log is available, as
--- note: all others of it speak there, is silent).
+-- note: others are ahead), out_of_step (waits, by the counters of one group, in what more ranks
+-- note: have completed than wait in it), other_collective (stands in another call), killed, crash,
+-- note: silent (alone without a time-out line where the number of ranks is stated, so that the
+-- note: logs reach back to the start, and no stack shows it waiting, nor a closed connection in
+-- note: the call of those that waited, where others have none; no such rank where the watchdogs
+-- note: found an error of NCCL's network and no time-out), exited (torchrun names it first, alone
+-- note: in that second and before other agents' first, nothing hung, no error stands in the logs,
+-- note: and it did not lose its connection to another rank), stack (its stack stands elsewhere
+-- note: than most wait; NCCL's collectives are asynchronous, so not who had entered what the
+-- note: others wait in, by its counters or its watchdog), absent (no line at all; a rank whose log
+-- note: is available, as all others of it speak there, is silent).
 create or replace view rank_suspect as
 with size as (
     select p.job_id, p.attempt, p.rank,
