@@ -2,13 +2,15 @@
 -- the rank last asked for it.
 -- grain: one row a failure whose node was away
 -- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match,
--- reads: get_batch_chain_step
+-- reads: get_batch_chain_step, fault_kind
 -- case: yes
 -- note: back_ns is the end of the outage where a line says so, as in the timeline, else the start
--- note: of its next process. Null is what no log available says.
+-- note: of its next process, but not while it lacks objects for another reason. Null is what no log
+-- note: available says.
 create or replace view failure_comeback as
 with away as (
-    select l.failure_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns, n.ended_ns
+    select l.failure_id, l.fault_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns,
+        n.ended_ns
     from failure_lead as l
     join node_fault as n on n.fault_id = l.fault_id
         and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped')
@@ -44,7 +46,13 @@ asked as (
 select
     a.failure_id, a.cluster, a.node_id,
     a.started_ns as gone_ns,
-    coalesce(w.back_ns, s.back_ns) as back_ns,
+    case when not exists (
+        from node_fault as o
+        join fault_kind as k on k.fault_kind = o.fault_kind and k.takes_away
+        where o.cluster = a.cluster and o.node_id = a.node_id and o.fault_id <> a.fault_id
+            and o.weight >= 0.5 and coalesce(w.back_ns, s.back_ns)
+                between o.started_ns and epoch_ns(o.last_sign_at) - 1
+    ) then coalesce(w.back_ns, s.back_ns) end as back_ns,
     w.removed_ns,
     k.asked_ns
 from away as a
