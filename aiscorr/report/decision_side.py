@@ -17,6 +17,7 @@ _ACTIONS = {
     "stop_and_repair_storage": "Repair the storage, then restart",
     "stop_and_fix_program": "Fix the program, then restart",
     "look": "Look closer before a restart",
+    "none": "Nothing to do with the job",
 }
 
 

@@ -95,7 +95,7 @@ COVERAGE = {
     "state": ("complete", "cut", "missing", "unknown"),
     "because": TEXT,
 }
-ACTIONS = ("restart", "restart_without_hosts", "stop_and_repair_storage", "stop_and_fix_program", "look")
+ACTIONS = ("restart", "restart_without_hosts", "stop_and_repair_storage", "stop_and_fix_program", "look", "none")
 FAILURE = {
     "failure_id": TEXT,
     "job_id": TEXT,
