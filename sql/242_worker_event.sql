@@ -6,8 +6,9 @@
 -- stored: yes
 -- note: A line without a stamp of its own happened between event_at (the stamp before it, else the
 -- note: job's start) and latest_at (the next stamp in its file), and not before the first line of
--- note: AIStore about a request that it names. A --tee stream repeats per-rank files: such a line
--- note: is one event.
+-- note: AIStore about a request that it names. An error of reading is not before its rank's pause
+-- note: ends that a line announced, nor is what its file holds below. A --tee stream repeats
+-- note: per-rank files: such a line is one event.
 create or replace view worker_event as
 with placed as not materialized (
     select
@@ -106,19 +107,47 @@ copy as (
         order by is_stream_copy, contains(path, '!'), file_id, row_no
     ) > 1
 ),
+pause as (
+    select r.file_id, r.line_no, coalesce(r.task, r.real_rank) as who,
+        r.stamp_ns + 1e9 * try_cast(regexp_extract(r.text,
+            '(?i)\b(?:retry(?:ing)?(?: \S+)?|next (?:try|attempt)|again|backing off|sleeping)'
+                '(?: (?:in|after|for))? (\d{1,4}(?:\.\d+)?) ?s(?:ec(?:ond)?s?)?\b', 1) as double)
+            as over_ns
+    from ranked as r
+    join pattern as p on p.pattern = r.pattern and p.format = 'worker'
+        and p.role in ('cause', 'retry')
+    where r.is_stamped and over_ns > r.stamp_ns
+),
+paused as (
+    select row_no, max(past_ns) over (partition by file_id order by line_no, row_no) as past_ns
+    from (
+        select r.row_no, r.file_id, r.line_no,
+            case when p.pattern is not null
+                then least(w.over_ns, n.next_ns)::bigint end as past_ns
+        from (from ranked where is_stamped is not true) as r
+        semi join pause as f on f.file_id = r.file_id
+        asof left join pause as w on w.file_id = r.file_id and w.who = coalesce(r.task, r.real_rank)
+            and w.line_no < r.line_no
+        left join later as n on n.row_no = r.row_no
+        left join pattern as p on p.pattern = r.pattern and p.format = 'worker'
+            and p.role = 'cause' and p.tier = 'data_io'
+    )
+),
 timed as not materialized (
     select
         r.*,
         case when r.told_source = 'after' then least(a.start_ns, r.stamp_ns)
-            when d.tie_ns > r.stamp_ns and d.tie_ns <= coalesce(n.next_ns, a.end_ns) then d.tie_ns
-            else r.stamp_ns end
+            when d.tie_ns > r.stamp_ns and d.tie_ns <= coalesce(n.next_ns, a.end_ns)
+                then greatest(d.tie_ns, o.past_ns)
+            else greatest(r.stamp_ns, o.past_ns) end
             as utc_ns,
         case when r.told_source in ('own', 'wrapper', 'after') then r.stamp_ns
-            else greatest(coalesce(n.next_ns, a.end_ns), r.stamp_ns) end
+            else greatest(coalesce(n.next_ns, a.end_ns), r.stamp_ns, o.past_ns) end
             as latest_ns
     from ranked as r
     join span as a on a.job_id = r.job_id and a.attempt is not distinct from r.attempt
     left join later as n on n.row_no = r.row_no
+    left join paused as o on o.row_no = r.row_no
     left join (select wid, min(utc_ns) as tie_ns from ais_event where wid is not null group by wid)
         as d
         on d.wid = r.wid

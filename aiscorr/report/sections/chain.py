@@ -270,8 +270,10 @@ def _errors(failure: FailureReport, chain: Chain) -> list[CitedLine]:
 
 
 def _error(line: CitedLine, places: Places) -> tuple[datetime | None, Line]:
-    """The error of a rank with the moment at which it is shown."""
+    """The error of a rank with the moment up to which it may have been: a clock of whole seconds means the second."""
     moment = line.at if line.is_estimate else line.latest_at or line.at
+    if moment and not moment.microsecond:
+        moment += _SOON
     place = places.line(line.path, line.line_no)
     return moment, (_line(line, places)[0], said(line.text or "", _LONG), place)
 
