@@ -180,6 +180,10 @@ def test_a_time_of_day_without_any_date_is_no_stamp() -> None:
     line = RETRY.format("[10:00:05 - fetch - ERROR]")
     (row,) = worker(line + "2026-11-20 10:01:00,000 INFO start\n").worker_line
     assert (text_of(row["local_ns"]), row["stamp_source"]) == ("2026-11-20 10:00:05", "own")
+    plain = "loss is falling slowly\n" * 2_000
+    late = "".join(line.replace("10:00:05", clock) for clock in ("10:00:05", "19:00:00", "03:00:00"))
+    text = late + plain + "W1121 10:01:00.123456 77 api.py:1] start\n"
+    assert times(worker(text)) == ["2026-11-20 10:00:05", "2026-11-20 19:00:00", "2026-11-21 03:00:00"]
     (row,) = worker(line).worker_line
     assert (row["local_ns"], row["stamp_source"]) == (None, None)
 

@@ -19,6 +19,8 @@ from aiscorr.parse.worker.tail import Tail
 KEEP_BYTES = 128 * 1024
 _EDGE_BYTES = 32 * 1024
 _EDGE_LINES = 200
+#: Of how much text at the beginning of a file a date may tell the day of a time of day in front of it.
+_DAY_BYTES = 256 * 1024
 _END_LINES = 400
 #: What lines with a full date hold, whatever else they do.
 _FULL_DATE = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?20\d\d|received at time=\d{10}\b")
@@ -143,12 +145,16 @@ class LookBack:
 
     def _find_first_stamp(self, block: Block) -> None:
         """Reads the stamps at the beginning of the file, for its first time and its year."""
-        offset, anchor_ns = 0, self._years.anchor_ns
+        offset, anchor_ns, is_dated = 0, self._years.anchor_ns, self._years.near_ns is not None
         pieces = bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]
         for number, piece in enumerate(pieces, 1):
             may_be = TIME.search(piece) is not None
             stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years) if may_be else (None, None)
-            if stamp is not None and not stamp.is_year_known and self._find_full_date(block):
+            if may_be and stamp is None and not is_dated:
+                self._find_day(block)
+                is_dated = True
+                stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
+            elif stamp is not None and not stamp.is_year_known and self._find_full_date(block):
                 stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
             if stamp is not None:
                 self._state.note_stamp(stamp, outer, offset)
@@ -157,6 +163,12 @@ class LookBack:
                     self._find_second_stamp(pieces[number:])
                 break
             offset += len(piece) + 1
+
+    def _find_day(self, block: Block) -> None:
+        """Goes back from the dates of the block to its begin: a time of day in front of them is of a day by then."""
+        for piece in reversed(bytes(block.data[: min(block.size, _DAY_BYTES)]).split(b"\n")):
+            if TIME.search(piece) is not None:
+                self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
 
     def _find_second_stamp(self, pieces: list[bytes]) -> None:
         """Reads the next stamp as well, as the first may be of a wrong clock."""
