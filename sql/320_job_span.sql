@@ -1,14 +1,15 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position,
--- reads: stack_stand, job_world
+-- reads: worker_event, worker_line, worker_file, clock, worker_tail, progress_line, fr_dump,
+-- reads: fr_position, stack_stand, job_world
 -- stored: yes
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host
 -- note: (kernel, system) lies beside those of a job for days: a file that tells no rank, step,
--- note: launcher or training gives the job its time only where no other does. printed_s: so long
--- note: the steps took at least whose lines have no time, by what they print: each step counts once
--- note: a file, as do those since the line before it, by the shorter of both lines, and the longest
--- note: file counts.
+-- note: launcher or training gives the job its time only where no other does. A step's time counts,
+-- note: though its line prints no date, and in a file that prints UTC no first or last time of a
+-- note: line that prints no zone. printed_s: so long the steps took at least whose lines have no
+-- note: time, by what they print: each step counts once a file, as do those since the line before
+-- note: it, by the shorter of both lines, and the longest file counts.
 create or replace view job_span as
 with telling as (
     select file_id from worker_file
@@ -23,13 +24,27 @@ with telling as (
 ),
 file as (
     select f.job_id, f.path_attempt, f.file_id,
-        f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns,
-        f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
+        nullif(f.first_ns, z.first_ns) - if(f.is_utc, 0, k.shift_ns) as first_ns,
+        nullif(f.last_ns, z.last_ns) - if(f.is_utc, 0, k.shift_ns) as last_ns
     from worker_file as f
     join clock as k on k.file_id = f.file_id
+    left join (
+        select file_id, min(local_ns) as first_ns, max(local_ns) as last_ns
+        from worker_line
+        where zone_offset_s is null and stamp_source = 'own'
+        group by file_id
+    ) as z on z.file_id = f.file_id and f.is_utc and k.shift_ns <> 0
     where f.kind = 'worker_log'
     qualify f.file_id in (select file_id from telling)
         or not bool_or(f.file_id in (select file_id from telling)) over (partition by f.job_id)
+),
+stepped as (
+    select f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt,
+        min(s.local_ns - if(s.zone_offset_s is null, k.shift_ns, 0)) as first_ns
+    from progress_line as s
+    join worker_file as f on f.file_id = s.file_id and s.local_ns >= f.first_ns - 86400e9
+    join clock as k on k.file_id = s.file_id
+    group by f.job_id, f.path_attempt + coalesce(s.attempt_no, 0)
 ),
 dump as (
     select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns,
@@ -110,12 +125,12 @@ select
     a.attempt,
     case
         when a.attempt = min(a.attempt) over (partition by a.job_id)
-            then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns)
-        else coalesce(e.first_ns, min(f.first_ns)) end
+            then least(min(f.first_ns), e.first_ns, i.first_ns)
+        else coalesce(least(e.first_ns, i.first_ns), min(f.first_ns)) end
         as log_started_ns,
     case
         when a.attempt = max(a.attempt) over (partition by a.job_id)
-            then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns))
+            then greatest(max(f.last_ns), e.last_ns)
         else coalesce(e.last_ns, max(f.last_ns)) end
         as log_ended_ns,
     coalesce(log_started_ns, any_value(d.first_ns)) as started_ns,
@@ -135,8 +150,9 @@ from attempt as a
 left join job_world as w on w.job_id = a.job_id and w.attempt = a.attempt
 left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
 left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
+left join stepped as i on i.job_id = a.job_id and i.attempt = a.attempt
 left join printed as p on p.job_id = a.job_id and p.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
 left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
-group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns,
-    e.is_done, e.cancel_ns, t.progress_ns, p.printed_s
+group by a.job_id, a.attempt, i.first_ns, e.first_ns, e.last_ns, w.world_size, w.is_stated,
+    e.success_ns, e.is_done, e.cancel_ns, t.progress_ns, p.printed_s
