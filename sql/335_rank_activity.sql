@@ -137,10 +137,8 @@ words as (
 ),
 slow as (
     select job_id, attempt,
-        unnest(
-            string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''),
-                ','))::integer
-            as rank,
+        unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))
+            ::integer as rank,
         utc_ns, file_id, line_no, text
     from worker_event where pattern = 'straggler_detected'
 ),
@@ -202,6 +200,9 @@ where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initi
 group by s.job_id, s.attempt, s.rank
 union all by name
 select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out
+union all by name
+select job_id, attempt, rank, activity, 'last_words' as witness, 0.75 as confidence, file_id,
+    line_no, text from worker_event where pattern = 'program_watchdog_at_data' and rank is not null
 union all by name
 select c.job_id, c.attempt, c.rank,
     case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity,

@@ -10,7 +10,8 @@ from reports import scenario_report
 from scenes import NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Places, Table, span
+from aiscorr.report.blocks import Places, Steps, Table, span
+from aiscorr.report.sections import chain as chain_section
 from aiscorr.report.sections import timeline as timeline_section
 from aiscorr.report.sections import verdict as verdict_section
 
@@ -45,3 +46,18 @@ def test_a_job_ran_at_least_as_long_as_its_steps_took() -> None:
     assert span(NOW, NOW, None) == span(NOW, NOW, 0.5)
     assert span(NOW, NOW, 6490.4).endswith(", by its steps at least 1:48:10")
     assert span(NOW, None, None).endswith(" to a moment not known")
+
+
+def test_whole_seconds_do_not_tell_what_came_first(failure: doc.FailureReport) -> None:
+    """A step in the second that the error's clock prints is not called later than the error."""
+    began = failure.chains[0].steps[0]
+    assert began.at is not None
+    whole = began.at.replace(microsecond=0)
+    line = doc.CitedLine("/w", 5, None, whole, whole, "E: gone", "the error of rank 5")
+    soon = doc.ChainStep("reconnect", whole + timedelta(milliseconds=200), "p1", None, "/logs/x", 40, "line 40", 1)
+    cause = replace(failure.root_causes[0], supports=(line,))
+    asked = doc.ChainRequest("w1", "p1", failure.culprit_ranks[0], "wid")
+    chain = replace(failure.chains[0], steps=(replace(began, at=whole), soon), requests=(asked,))
+    told = replace(failure, chains=(chain,), root_causes=(cause,))
+    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
+    assert [" ".join(head.split()[1:3]) for head, _, _ in steps.items[1:3]] == ["p1 reconnect", "the error"]

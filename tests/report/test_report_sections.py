@@ -144,20 +144,6 @@ def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> N
     assert [text.split()[2] for text, _ in after.items] == ["reconnect:"]
 
 
-def test_whole_seconds_do_not_tell_what_came_first(failure: doc.FailureReport) -> None:
-    """A step in the second that the error's clock prints is not called later than the error."""
-    began = failure.chains[0].steps[0]
-    assert began.at is not None
-    whole = began.at.replace(microsecond=0)
-    line = doc.CitedLine("/w", 5, None, whole, whole, "E: gone", "the error of rank 5")
-    soon = doc.ChainStep("reconnect", whole + timedelta(milliseconds=200), "p1", None, "/logs/x", 40, "line 40", 1)
-    cause = replace(failure.root_causes[0], supports=(line,))
-    asked = doc.ChainRequest("w1", "p1", failure.culprit_ranks[0], "wid")
-    told = replace(with_chain(failure, [replace(began, at=whole), soon], asked), root_causes=(cause,))
-    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
-    assert [" ".join(head.split()[1:3]) for head, _, _ in steps.items[1:3]] == ["p1 reconnect", "the error"]
-
-
 def test_a_line_of_an_estimated_moment_is_shown_once(failure: doc.FailureReport) -> None:
     """A node's loss whose begin is estimated from its first line is one step, however the line itself counts."""
     began = replace(failure.chains[0].steps[0], step="node_loss")
