@@ -2,10 +2,14 @@
 -- grain: one row a rank of a job attempt
 -- reads: worker_event, worker_tail, worker_file, fr_failure, fr_dump, stack_stand
 -- case: yes
--- note: is_dump_only: it left a dump and nothing else.
+-- note: is_dump_only: it left a dump and nothing else. What a launcher says of a rank is not heard
+-- note: from the rank; how it ended is its last word, at the latest moment that fits.
 create or replace view seen_rank as
 with event as (
-    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count,
+    select job_id, attempt, rank, count(*) as event_count,
+        max(if(coalesce(block_line_no::varchar, rank_effect) is null, utc_ns,
+            greatest(utc_ns, latest_ns)))
+            filter (where tier is distinct from 'launcher') as last_ns,
         arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no))
             filter (where host <> 'localhost') as host,
         min(file_id) as file_id
