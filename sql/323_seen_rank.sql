@@ -3,13 +3,16 @@
 -- reads: worker_event, worker_tail, worker_file, fr_failure, fr_dump, stack_stand
 -- case: yes
 -- note: is_dump_only: it left a dump and nothing else. What a launcher says of a rank is not heard
--- note: from the rank; how it ended is its last word, at the latest moment that fits.
+-- note: from the rank; how it ended is its last word, at the latest moment that fits
+-- note: and a launcher tells.
 create or replace view seen_rank as
 with event as (
     select job_id, attempt, rank, count(*) as event_count,
-        max(if(coalesce(block_line_no::varchar, rank_effect) is null, utc_ns,
-            greatest(utc_ns, latest_ns)))
-            filter (where tier is distinct from 'launcher') as last_ns,
+        max(latest_ns) filter (where tier is distinct from 'launcher'
+            and coalesce(block_line_no::varchar, rank_effect) is not null) as end_ns,
+        max(utc_ns) filter (where tier = 'launcher' and stamp_source = 'own') as told_ns,
+        greatest(max(utc_ns) filter (where tier is distinct from 'launcher'),
+            if(end_ns > told_ns, told_ns, end_ns)) as last_ns,
         arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no))
             filter (where host <> 'localhost') as host,
         min(file_id) as file_id
