@@ -170,7 +170,12 @@ select
     w.status_code, w.retry_no, w.retry_limit, w.wait_s, w.received_count, w.expected_count, w.step,
     w.world_size,
     w.block_line_no, w.is_uncaught, w.is_chained, w.frame_kind, w.collective,
-    substr(w.text, w.message_start + 1) as message,
+    regexp_replace(substr(w.text, w.message_start + 1), '^(?:'
+        '(?:, *"\w+": *(?:"[^"]*"|[\w.]+))*, *"(?:msg|message)": *"'
+        '|(?: *[|-] *|\]\[[\w.]+\]\[|\] +)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: *[|-]|\] -|) +'
+        '(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*'
+        '|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d) +(?:\S+ [\w.-]+\[\d+\]: +)?)', '')
+        as message,
     w.text,
     w.capture
 from timed as w

@@ -14,6 +14,12 @@ RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
 #: Tags before the words of a worker's line: `[PG ID 0 PG GUID 0(default_pg) Rank 2]`, `[rank2]`, `:`.
 _TAGS = re.compile(r"^(?:\s*(?:\[[^\][]{1,80}\]|:))+\s*(?=\w)")
 _LEVELS = re.compile(r"^\s*(?:(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\b[\s:|-]*)+(?=\w)")
+#: Members of a JSON record before its words, and the level, rank, logger and place in the source before others.
+_PARTS = re.compile(
+    r'''^(?:(?:, *"\w+": *(?:"[^"]*"|[\w.]+))*, *"(?:msg|message)": *"'''
+    r"|(?: *[|-] *|\]\[[\w.]+\]\[|\] +)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: *[|-]|\] -|) +"
+    r"(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*)"
+)
 
 
 def said(text: str, limit: int) -> str:
@@ -25,7 +31,7 @@ def said(text: str, limit: int) -> str:
     line = RECORD_HEAD.sub("", text)
     raw = line.encode("utf-8", "replace")
     rest = raw[_reader().read(raw, YearContext(0)).message_start :].decode("utf-8", "replace") if raw else ""
-    for head in (_TAGS, _LEVELS, _TAGS):
+    for head in (_PARTS, _TAGS, _LEVELS, _TAGS):
         rest = head.sub("", rest)
     return shorten(rest if rest.strip() else text, limit)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from aiscorr.report.blocks import Places, cited, clock, clock_between, number, ranges, shorten
+from aiscorr.report.speaking import said
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,20 @@ def test_small_words() -> None:
     assert (number(None), number(1234), number(0.44), number(12.0)) == ("–", "1,234", "0.4", "12")
     assert shorten("a\n  b " * 100, 10) == "a b a b a…" and shorten("short") == "short"
     assert cited("text", "") == "text" and cited("text", "a:1") == "text\n@ a:1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"ts": 1796066042.404, "lvl": "warning", "rank": 1, "msg": "Retrying x',
+        "2026-11-30 19:13:51.467 | ERROR    | rank 1 | __main__:watchdog:206 - Retrying x",
+        "11/30/2026 08:35:37 PM - WARNING - root - rank 0 -   Retrying x",
+        "[2026-11-30 19:35:58,803][asr.trainer.r3][WARNING] - Retrying x",
+    ],
+)
+def test_what_a_line_says(line: str) -> None:
+    """Of a line the words are shown, without level, rank, logger and place before them."""
+    assert said(line, 80) == "Retrying x"
 
 
 def test_paths_are_shortened() -> None:
