@@ -5,7 +5,8 @@
 -- stored: yes
 -- note: What peers saw and what the node's own log shows are one outage where they lie within
 -- note: minutes. It ends with the node's own word that it is ready, before its next outage, else
--- note: when it joins the map; shown_end_ns is null where no line shows that.
+-- note: when it joins the map; shown_end_ns is null where no line shows that. A node off the map is
+-- note: away for stopped_open_s after the cluster's logs end.
 create or replace view node_outage as
 with comeback as (
     select e.cluster,
@@ -125,7 +126,9 @@ span as (
                 when not list_contains(s.effects, 'killed') then o.over_ns end,
             e.joined_ns,
             greatest(
-                case when list_contains(s.effects, 'removed') then l.last_ns
+                case when list_contains(s.effects, 'removed')
+                    then l.last_ns + (select value::bigint * 1000000000 from threshold
+                        where name = 'stopped_open_s')
                     when o.before_ns is not null
                     and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
                 case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic'])
