@@ -10,7 +10,7 @@
 -- note: that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after
 -- note: the second in which the launcher saw it end, nor one that is the culprit alone after the
 -- note: launcher's first signal to the others. Of the launcher's lines about one death that of its
--- note: table is shown. A step of a chain whose line a fault cites is context.
+-- note: table is shown. A crash after which its rank tried on is an error. A step of a chain whose line a fault cites is context.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
@@ -76,7 +76,10 @@ step as (
 ),
 word as (
     select u.failure_id, coalesce(s.stamp_source, '') in ('own', 'wrapper') as is_exact,
-        'worker' as source, s.rank, s.file_id, s.line_no, s.message, s.signal, r.role,
+        'worker' as source, s.rank, s.file_id, s.line_no, s.message, r.role,
+        if(s.signal = 'crash' and s.latest_ns + 1000000000 < max(s.utc_ns) filter (
+            where s.signal in ('crash', 'retry', 'error') and is_exact)
+            over (partition by u.failure_id, s.rank), 'error', s.signal) as signal,
         case when is_exact then s.utc_ns
             else greatest(
                 least(s.latest_ns, case when r.role = 'culprit' then u.hang_start_ns end,

@@ -61,3 +61,11 @@ def test_whole_seconds_do_not_tell_what_came_first(failure: doc.FailureReport) -
     told = replace(failure, chains=(chain,), root_causes=(cause,))
     (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
     assert [" ".join(head.split()[1:3]) for head, _, _ in steps.items[1:3]] == ["p1 reconnect", "the error"]
+
+
+def test_who_says_it(failure: doc.FailureReport) -> None:
+    """An end that no rank says is the launcher's; an error or a try that names no rank may be anybody's of the job."""
+    base = replace(failure.timeline[0], weight=1, node_id=None, path="/w", source="worker", rank=None)
+    items = [replace(base, line_no=n, text=text) for n, text in enumerate(("retry: x", "exit: y", "error: z"), 1)]
+    table, *_ = timeline_section.blocks(replace(failure, timeline=tuple(items), chains=()), Places([]))
+    assert isinstance(table, Table) and [str(row[1]) for row in table.rows] == ["job", "launcher", "job"]

@@ -61,7 +61,7 @@ def _below(failure: FailureReport, shown: list[tuple[TimelineItem, list[Timeline
 def _row(item: TimelineItem, more: list[TimelineItem], places: Places, has_day: bool) -> tuple[str, str, str]:
     ranks = sorted({other.rank for other in more if other.rank is not None})
     words = shorten(_TAGS.sub("", item.text), _TEXT) + and_more(len(more), ranks)
-    who = _who(item.node_id, item.rank, item.source)
+    who = _who(item)
     when = clock(item.at, is_exact=item.is_exact, has_day=has_day)
     return when, who, cited(words, places.line(item.path, item.line_no))
 
@@ -125,7 +125,11 @@ def _thinned(items: list[TimelineItem]) -> list[TimelineItem]:
     return kept
 
 
-def _who(node_id: str | None, rank: int | None, source: str) -> str:
-    if node_id:
-        return node_id
-    return f"rank {rank}" if rank is not None else {"worker": "launcher"}.get(source, source)
+def _who(item: TimelineItem) -> str:
+    """Who says it; an error or a try of no rank may be anybody's of the job."""
+    if item.node_id:
+        return item.node_id
+    if item.rank is not None:
+        return f"rank {item.rank}"
+    teller = "job" if item.text.startswith((_RETRY, "error:", "crash:", "chained:")) else "launcher"
+    return teller if item.source == "worker" else item.source
