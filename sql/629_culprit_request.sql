@@ -1,14 +1,16 @@
 -- What a culprit had asked storage for when it failed or fell silent: the object, whom it asked,
 -- and how often.
 -- grain: one row a failure, rank and object (or address, where a line names no object)
--- reads: failure, rank_state, rank_request, ingested_file
+-- reads: failure, rank_state, rank_request, ingested_file, threshold
 -- public: yes
 -- case: kept
 -- note: Requests that failed, were tried again, came back short or were still open; the last of
 -- note: them stands first (place 1), one that failed before one that was open, and the address that
 -- note: the rank itself asked before that at which AIStore asked its own node for it
 -- note: (is_inner_address: no xaction is known to it yet, as in no redirected one). Where nobody is
--- note: the culprit, as all failed alike, each that crashed counts.
+-- note: the culprit, as all failed alike, each that crashed counts. What was tried again long
+-- note: before an error of another kind went through. An address in full behind the pool's is what
+-- note: a web proxy was asked for.
 create or replace view culprit_request as
 with failed as (
     select failure_id, unnest(culprit_ranks) as rank
@@ -22,11 +24,18 @@ with failed as (
 met as (
     select
         f.failure_id, r.rank, r.bucket, r.object,
-        nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.endpoint, r.node_id, r.outcome,
+        nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.node_id, r.outcome,
+        coalesce(nullif(regexp_extract(r.text, ' with url: https?://([\w.-]+:\d+)/', 1), ''),
+            r.endpoint) as endpoint,
         r.from_ns, r.to_ns, r.file_id, r.line_no
     from failed as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.rank
+    left join failure as p on p.failure_id = f.failure_id
+        and p.failure_class in ('software', 'gpu', 'infrastructure')
+    join threshold as g on g.name = 'fault_slack_s'
     where r.outcome not in ('note', 'recovered') and coalesce(r.object, r.url) is not null
+        and not coalesce(r.outcome = 'retry' and epoch_ns(p.first_error_at)
+            > r.to_ns + (coalesce(r.wait_s, 0) + g.value) * 1e9, false)
 ),
 one as (
     select
