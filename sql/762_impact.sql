@@ -1,22 +1,28 @@
 -- What a failure cost: ranks stopped, seconds waited, steps since the last checkpoint.
 -- grain: one row a failure
--- reads: failure, job, last_step, worker_file, worker_tail
+-- reads: failure, job, last_step, worker_file, worker_tail, worker_event
 -- case: kept
 -- note: lost_s runs from when the ranks began to wait, else from the first error, to the end of the
 -- note: job. Only a line that reports a checkpoint as saved, with its step, counts, as one that was
 -- note: begun may be lost. A checkpoint behind the last step that was reported is 0 steps old.
 create or replace view impact as
-with saved as (
-    select
-        w.job_id, w.path_attempt + t.attempt_no as attempt,
-        max(try_cast(regexp_extract(
-            t.text, '(?i)(?:step|iter(?:ation)?|checkpoint)[ =:_-]*(\d{1,9})\b', 1
-        ) as bigint)) as step
+with said as (
+    select w.job_id, w.path_attempt + t.attempt_no as attempt, t.text
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
     where t.activity = 'checkpoint'
-        and regexp_matches(t.text, '(?i)\b(saved|written|stored|uploaded|persisted|committed)\b')
-    group by w.job_id, w.path_attempt + t.attempt_no
+    union all
+    select job_id, attempt, text from worker_event where pattern = 'checkpoint_store'
+),
+saved as (
+    select
+        job_id, attempt,
+        max(try_cast(regexp_extract(
+            text, '(?i)(?:step|iter(?:ation)?|checkpoint)[ =:_-]*(\d{1,9})\b', 1
+        ) as bigint)) as step
+    from said
+    where regexp_matches(text, '(?i)\b(saved|written|stored|uploaded|persisted|committed)\b')
+    group by job_id, attempt
 )
 select
     f.failure_id, coalesce(j.world_size, nullif(j.rank_count, 0))::integer as ranks,
