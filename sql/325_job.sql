@@ -6,9 +6,9 @@
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
--- note: seen. node_count is that of these logs, or of the tasks of srun -l that print as
--- note: torchrun does; where they are the log of one node (by its number) and lack ranks,
--- note: ranks_per_node is null.
+-- note: seen. node_count is that of these logs, of the tasks of srun -l that print as torchrun
+-- note: does, or of the launcher's command; where they are the log of one node (by its number) and
+-- note: lack ranks, ranks_per_node is null.
 create or replace view job as
 with seen as (
     select
@@ -95,6 +95,10 @@ node as (
         select f.job_id, count(distinct w.task) from worker_line as w
             join worker_file as f on f.file_id = w.file_id
             where w.task is not null and starts_with(w.pattern, 'torchrun_') group by f.job_id
+        union all
+        select job_id, max(try_cast(coalesce(capture->>'$.node_count', capture->>'$.nodes') as int))
+            from worker_event where pattern in ('torchrun_command', 'deepspeed_world')
+            group by job_id
     )
     group by job_id
 ),
