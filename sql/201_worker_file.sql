@@ -4,9 +4,11 @@
 -- stored: yes
 -- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other
 -- note: files of its folder, else torchrun's run id (its own or the only one of its folder), else
--- note: the folder's name. Folders of one folder that hold nothing but Flight Recorder dumps, of
--- note: different ranks and of the same hour, are the hosts of one job. Stacks alone, in a folder
--- note: right above the only folder with logs, are of that job.
+-- note: the number, no date, in front of the index by which logs of its folder differ
+-- note: (run-544590-0.log, run-544590-1.log), else the folder's name. Folders of one folder that
+-- note: hold nothing but Flight Recorder dumps, of different ranks and of the same hour, are the
+-- note: hosts of one job. Stacks alone, in a folder right above the only folder with logs, are of
+-- note: that job.
 create or replace view worker_file as
 with found as (
     select *, coalesce(job_folder, regexp_replace(path, '[/!][^/!]*$', '')) as folder
@@ -74,6 +76,18 @@ folder_run as (
     group by job_folder
     having count(distinct run_name) = 1
 ),
+numbered as (
+    select file_id, named.number as number
+    from (
+        select file_id, job_folder,
+            regexp_extract(path, '[A-Za-z][_-](\d{5,9})[_-](\d{1,5})\.(?:log|txt)(?:\.gz|\.zst)?$',
+                ['number', 'place']) as named
+        from file where kind = 'worker_log'
+    )
+    where not regexp_full_match(named.number, '|(19|20)\d\d(0\d|1[0-2])([0-2]\d|3[01])')
+    window same as (partition by job_folder, named.number)
+    qualify min(named.place) over same <> max(named.place) over same
+),
 folder_name as (
     select
         job_folder,
@@ -84,7 +98,7 @@ folder_name as (
 select
     o.file_id, o.path, o.kind, o.job_folder,
     coalesce(
-        o.own_id, d.only_id, o.run_name, r.run_name,
+        o.own_id, d.only_id, o.run_name, r.run_name, u.number,
         case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1)
             else n.name end,
         'job'
@@ -95,4 +109,5 @@ select
 from own as o
 left join folder_id as d on d.job_folder = o.job_folder
 left join folder_run as r on r.job_folder = o.job_folder
+left join numbered as u on u.file_id = o.file_id
 left join folder_name as n on n.job_folder = o.job_folder
