@@ -10,7 +10,8 @@
 -- note: that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after
 -- note: the second in which the launcher saw it end, nor one that is the culprit alone after the
 -- note: launcher's first signal to the others. Of the launcher's lines about one death that of its
--- note: table is shown. A crash after which its rank tried on is an error. A step of a chain whose line a fault cites is context.
+-- note: table is shown. A crash after which its rank tried on is an error. A step of a chain whose
+-- note: line a fault cites is context.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
