@@ -8,7 +8,8 @@
 -- note: first sign; a crash without a stamp is not put later than the moment the next report of
 -- note: progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a
 -- note: process of its ended (a rank may have saved for long before it crashed). idle_from_ns: the
--- note: last step, where the attempt was cancelled after it had made none for long.
+-- note: last step, where the attempt was cancelled after it had made none for long. began_ns: where
+-- note: all times of a job are of its last seconds, it may have begun an hour before.
 create or replace view failure_case as
 with died as (
     select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns,
@@ -107,6 +108,7 @@ select
     m.crash_ns, m.crash_latest_ns, m.is_crash_dated, m.is_spoke_dated,
     m.stall_ns,
     m.ended_ns, coalesce(m.spoke_ns, m.ended_ns) as heard_ns, m.started_ns,
+    m.started_ns - if(m.ended_ns - m.started_ns < 5e9, 3600000000000, 0) as began_ns,
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0)
         - (w.value * 1000000000)::bigint as low_ns,
     m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated,

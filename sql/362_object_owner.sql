@@ -22,7 +22,7 @@ with plain as (
 ),
 missed as (
     select r.failure_id, r.cluster, any_value(x.target_count) as target_count,
-        any_value(f.started_ns) as started_ns, max(r.to_ns) as to_ns,
+        any_value(f.began_ns) as began_ns, max(r.to_ns) as to_ns,
         max(t.node_id) filter (where contains(concat_ws(' ', r.url, r.text), '/v1/objects/'))
             as answered_id,
         coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"@#]+/.+?) does not exist', 1), ''),
@@ -104,7 +104,7 @@ mixed as (
             lambda z, f: (xor(z, z >> case f when x2 then 30 when x3 then 27 else 31 end::uhugeint)
                 * f + case f when 1 then x1 else 0 end) % m,
             (xor(a.hash, b.hash) + x1) % m) * 128 % q * 9 % m as weight,
-        o.started_ns, o.to_ns, o.target_count, o.answered_id,
+        o.began_ns, o.to_ns, o.target_count, o.answered_id,
         l.node_id as plain_id
     from missed as o
     left join plain as l on l.cluster = o.cluster and l.full_name = o.full_name
@@ -115,7 +115,7 @@ mixed as (
 ),
 first as (
     select failure_id, cluster, full_name, arg_max(node_id, weight) as node_id,
-        any_value(started_ns) as started_ns, any_value(to_ns) as to_ns,
+        any_value(began_ns) as began_ns, any_value(to_ns) as to_ns,
         coalesce(any_value(answered_id), any_value(plain_id)) as answered_id
     from mixed
     group by failure_id, cluster, full_name
@@ -125,7 +125,7 @@ select f.failure_id, f.cluster, regexp_extract(f.full_name, '^[^/]+') as bucket,
     regexp_extract(f.full_name, '/(.*)$', 1) as object, f.node_id,
     exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind
         where k.takes_away and n.cluster = f.cluster and n.node_id = f.node_id
-            and n.started_ns <= f.to_ns and n.ended_ns >= f.started_ns - t.value * 1e9) as is_away
+            and n.started_ns <= f.to_ns and n.ended_ns >= f.began_ns - t.value * 1e9) as is_away
 from first as f
 join threshold as t on t.name = 'fault_slack_s'
 qualify not bool_or(not is_away and coalesce(f.answered_id <> f.node_id, false))

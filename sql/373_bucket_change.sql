@@ -2,7 +2,8 @@
 -- grain: one row a failure; of several changes the last before the first refusal, or the error
 -- reads: failure_case, failure_coverage, culprit_cause, rank_request, ais_event, threshold
 -- case: yes
--- note: The line about a change names no bucket. It is that of the job if the job had trained or
+-- note: The line about a change names no bucket, but where targets say which one they destroyed. It
+-- note: is that of the job if the job had trained or
 -- note: AIStore had worked on the bucket in its time, no request for the bucket had failed since it
 -- note: began, and from within fault_bite_s of the change on several do, of several objects or of
 -- note: the bucket as a whole. Requests that clients broke off are none. Where AIStore's lines do
@@ -12,7 +13,8 @@
 create or replace view bucket_change as
 with wanted as (
     select distinct
-        f.failure_id, v.cluster, f.started_ns, f.crash_latest_ns, f.has_trained,
+        f.failure_id, v.cluster, f.started_ns, f.began_ns, f.has_trained,
+        coalesce(f.crash_latest_ns, f.ended_ns) as crash_latest_ns,
         coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''),
             nullif(
                 regexp_extract(coalesce(r.url, '') || ' ' || r.text,
@@ -30,7 +32,7 @@ with wanted as (
     from failure_case as f
     join failure_coverage as v on v.failure_id = f.failure_id and v.cluster is not null
     join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_no = 1
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = u.rank
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = u.witness_rank
         and r.outcome in ('missing', 'error', 'retry')
     where regexp_matches(said,
             'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not '
@@ -45,6 +47,10 @@ change as (
     group by cluster, action,
         coalesce(json_extract_string(capture, '$.bmd_version'),
             json_extract_string(capture, '$.sent_version'))
+),
+destroyed as (
+    select cluster, bucket, min(utc_ns) as utc_ns from ais_event
+    where pattern = 'ais_bucket_destroyed' group by cluster, bucket, utc_ns // 1000000000
 ),
 refused as (
     select
@@ -86,21 +92,25 @@ select
     w.bucket,
     h.action,
     h.utc_ns,
-    c.first_ns is not null as is_proven,
-    'a bucket of AIStore was changed in the job''s time (' || h.action || ' at '
+    c.first_ns is not null or coalesce(d.utc_ns > w.started_ns and w.has_trained, false)
+        as is_proven,
+    'a bucket of AIStore was changed in the job''s time' || if(h.utc_ns > w.started_ns, '',
+        ' or in the hour before its first line that has a time') || ' (' || h.action || ' at '
         || strftime(make_timestamp_ns(h.utc_ns)::timestamp, '%H:%M:%S') || ' UTC)' as says,
     c.line_count,
     h.file_id,
     h.line_no
 from wanted as w
-join change as h on h.cluster = w.cluster and h.utc_ns > w.started_ns
+join change as h on h.cluster = w.cluster and h.utc_ns > w.began_ns
     and h.utc_ns <= w.crash_latest_ns and (h.action <> 'destroy-bck' or not w.is_remote)
 join threshold as t on t.name = 'fault_bite_s'
 left join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
     and (c.path_count > 1 or c.is_whole) and h.utc_ns <= c.first_ns
     and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000
     and h.utc_ns >= c.served_ns
-where c.first_ns is not null
+left join destroyed as d on d.cluster = w.cluster and d.bucket = 'ais://' || w.bucket
+    and h.action = 'destroy-bck' and abs(d.utc_ns - h.utc_ns) <= 2000000000
+where c.first_ns is not null or d.utc_ns is not null
     or (w.is_whole and not exists (from refused as r
         where r.failure_id = w.failure_id and r.bucket = w.bucket and r.utc_ns < h.utc_ns))
 qualify row_number()

@@ -149,8 +149,9 @@ select
     f.culprits_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
         || ' because a bucket of AIStore was changed while the job read from it ('
         || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
-            || ' UTC): no request for ' || c.bucket || ' had failed before, and '
-            || c.line_count::varchar || if(c.line_count = 1, ' has since', ' have since')
+            || ' UTC)' || case when c.line_count is null then ': ' || c.bucket
+            else ': no request for ' || c.bucket || ' had failed before, and '
+                || c.line_count::varchar || if(c.line_count = 1, ' has since', ' have since') end
             as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
