@@ -6,8 +6,10 @@
 -- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line
 -- note: about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began
 -- note: to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is
--- note: not critical, tell of a busy node and accuse none. is_held: the trouble stays until a line
--- note: says that it is over; is_moved: nothing lay on the disk any more as it went out of service.
+-- note: not critical, tell of a busy node and accuse none. I/O errors that are only counted, as a
+-- note: missing object is, are no trouble where the node's own check (FSHC) finds a disk healthy
+-- note: right after. is_held: the trouble stays until a line says that it is over; is_moved: nothing
+-- note: lay on the disk any more as it went out of service.
 create or replace view node_trouble as
 with sign as (
     select
@@ -41,7 +43,12 @@ with sign as (
                 'batch_stuck', 'corrupt', 'evicting', 'files_exhausted', 'misplaced_removed',
                 'mover_closed', 'restore_failed', 'handler_panic') then effect
         end as fault_kind
-    from node_witness
+    from node_witness as w
+    where not coalesce(regexp_matches(text, '## IO errors|FSHC to check all'), false)
+        or not exists (from node_witness as h
+            join threshold as t on t.name = 'fault_slack_s'
+            where h.effect = 'disk_healthy' and h.cluster = w.cluster and h.node_id = w.node_id
+                and h.utc_ns - w.utc_ns between 0 and t.value * 1000000000)
 ),
 logs as (
     select c.cluster, max(c.ended_ns) + any_value(t.value)::bigint * 1000000000 as ended_ns

@@ -5,8 +5,9 @@
 -- case: yes
 -- note: When an object was asked for is told by the clock that tells of the loss: that of the
 -- note: target's own line about it, where it is later than the rank's. joined_empty: a target that
--- note: joins has nothing before a rebalance has brought it there. That a target lacks an object
--- note: stands in its own line or in a rank's that quotes it.
+-- note: joins has nothing before a rebalance has brought it there, and one that comes back may have
+-- note: lost its disks. That a target lacks an object stands in its own line or in a rank's that
+-- note: quotes it.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster,
@@ -84,6 +85,9 @@ taken as (
         and contains(e.text, 'join-target]')
         and e.utc_ns between p.started_ns and p.started_ns + 60000000000
     where p.process_seq = 1 group by p.cluster, p.node_id, p.started_ns
+    union all
+    select cluster, node_id, ended_ns, ended_ns, file_id, line_no, null, 'joined_empty'
+    from node_fault where fault_kind in ('killed', 'crashed', 'stopped') and ended_at is not null
     union all
     select cluster, null, min(begun_ns), min(begun_ns),
         arg_min(file_id, (begun_ns, file_id, line_no)),
