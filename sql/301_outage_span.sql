@@ -4,6 +4,7 @@
 -- reads: node_witness, isolated_node, threshold
 -- stored: yes
 -- note: What a node says of its peers that is itself cut off (isolated_node) is no sign of theirs.
+-- note: A target that leaves the map since it lost its last mountpath has a disk fault: it runs on.
 -- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and
 -- note: ended again by its own log, or is missed notice_s later or more, had another, and so had
 -- note: one that was added back and is removed
@@ -26,6 +27,12 @@ with lived as (
                 where i.cluster = w.cluster and i.node_id = w.witness_id
                     and list_contains(i.peer_ids, w.node_id)
                     and w.utc_ns between i.started_ns and i.ended_ns))
+        and not ((effect = 'removed' or pattern = 'ais_self_removal')
+            and exists (from node_witness as d
+                join threshold as t on t.name = 'fault_slack_s'
+                where d.pattern = 'ais_last_mountpath_lost'
+                    and d.cluster = w.cluster and d.node_id = w.node_id
+                    and abs(w.utc_ns - d.utc_ns) <= t.value * 1000000000))
 ),
 marked as (
     select

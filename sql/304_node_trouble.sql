@@ -8,8 +8,8 @@
 -- note: to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is
 -- note: not critical, tell of a busy node and accuse none. I/O errors that are only counted, as a
 -- note: missing object is, are no trouble where the node's own check (FSHC) finds a disk healthy
--- note: right after. is_held: the trouble stays until a line says that it is over; is_moved: nothing
--- note: lay on the disk any more as it went out of service.
+-- note: right after. is_held: the trouble stays until a line says that it is over; is_moved:
+-- note: nothing lay on the disk any more as it went out of service.
 create or replace view node_trouble as
 with sign as (
     select
