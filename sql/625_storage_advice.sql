@@ -12,9 +12,10 @@ with lead as (
 befell as (
     select
         l.failure_id,
-        n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at '
-            || strftime(make_timestamp_ns(n.started_ns)::timestamp, '%H:%M:%S') || ' UTC' as words,
+        n.role || ' ' || n.node_id || ' ' || k.broke_words || coalesce(' ' || n.moment_words,
+            strftime(make_timestamp_ns(n.started_ns)::timestamp, ' at %H:%M:%S UTC')) as words,
         coalesce(l.stall_ns between n.started_ns and n.ended_ns, false) as is_on,
+        l.stall_ns < n.known_ns as is_maybe,
         row_number()
             over (partition by l.failure_id
                 order by is_on and l.storage_verdict = 'undetermined' desc, n.weight desc,
@@ -43,7 +44,7 @@ aside as (
                     rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'),
                     '') end
             as object,
-        b.words, b.is_on, b.fault_count - 1 as more_count,
+        b.words, b.is_on, b.is_maybe, b.fault_count - 1 as more_count,
         if(is_cleared, coalesce(r.line_count, 0), 0) as retry_count
     from lead as l
     left join befell as b on b.failure_id = l.failure_id and b.fault_no = 1
@@ -62,25 +63,23 @@ select failure_id, 2 as position, 'storage' as recipient,
                     then 'Nothing to do for this job: no fault fits it, and no line ties to it the '
                         'errors that grew meanwhile (aiscorr query @counters).'
                     else 'Nothing to do: storage answered as it should.' end)
-        else if(is_cleared, 'Not the cause, but look at it: ', 'Look at it, nothing acquits it: ')
-            || coalesce(words
-                || case
-                    when more_count > 0 then ' (and ' || more_count::varchar
-                        || ' more: aiscorr query @faults)'
-                    else '' end,
-                '')
-            || case when words is not null and retry_count > 0 then '; ' else '' end
-            || case
-                when retry_count > 0 then 'the job repeated requests (' || retry_count::varchar
-                    || ' lines: aiscorr query @retries)'
-                else '' end
+        else case when words is null then 'Look at this: '
+                when is_cleared then 'Not the cause, but look at it: '
+                else 'Look at it, nothing acquits it: ' end
+            || concat_ws('; ',
+                words || if(more_count > 0,
+                    ' (and ' || more_count::varchar || ' more: aiscorr query @faults)', ''),
+                if(retry_count > 0, 'the job repeated requests (' || retry_count::varchar
+                    || ' lines: aiscorr query @retries)', null))
                 || '.'
     end as text,
     case when words is null
         and retry_count = 0
             then case when object is not null then 'the logs do not say who wrote it; ' else '' end
             || 'the AIStore logs cover the failure and nothing in them fits it'
-        when is_on then 'it was so when the ranks stopped, and nothing ties what stopped them to it'
+        when words is null then 'nothing that befell AIStore fits them'
+        when is_on then if(is_maybe, 'it may have been so', 'it was so')
+            || ' when the ranks stopped, and nothing ties what stopped them to it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all

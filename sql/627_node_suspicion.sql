@@ -32,7 +32,8 @@ with case_span as (
 met as (
     select
         f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at,
-        n.last_sign_at, n.detail, n.file_id, n.line_no,
+        n.last_sign_at, n.detail, n.file_id, n.line_no, n.moment_words,
+        if(n.known_ns > f.stall_to_ns, 'it may have been on', 'it was on') as on_words,
         (f.stall_ns - n.known_ns) // 1000000000 as outlived_s, p.value as felt_s,
         greatest(n.ended_ns, epoch_ns(n.ended_at)) as fault_end_ns, n.started_ns as fault_start_ns,
         fault_end_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns as is_on,
@@ -58,9 +59,11 @@ select
     failure_id,
     is_open,
     role || ' ' || node_id || ' ' || broke_words
-        || ' (' || coalesce(detail || '; ', '') || if(ended_at is null, 'from ', '')
-        || strftime(started_at::timestamp, '%H:%M:%S')
-        || coalesce(' to ' || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)',
+        || ' (' || coalesce(detail || '; ', '')
+        || coalesce(regexp_replace(moment_words, ' UTC.*', ''), if(ended_at is null, 'from ', '')
+            || strftime(started_at::timestamp, '%H:%M:%S'))
+        || coalesce(if(moment_words is null, ' to ', ', over at ')
+            || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)',
             ' UTC; no line shows its end)')
         as what,
     case
@@ -80,15 +83,15 @@ select
                 || 'rank ' || culprit_rank::varchar || ' asked this node as well'
         when is_open
             and culprit_rank is null
-                then 'it was on when the ranks stopped, and these logs do not tell which '
+                then on_words || ' when the ranks stopped, and these logs do not tell which '
                     'rank it was that held up the others'
         when is_open
-            and is_absent then 'it was on when rank ' || culprit_rank::varchar
+            and is_absent then on_words || ' when rank ' || culprit_rank::varchar
                 || ' stopped, and no line of that rank is available'
         when is_open
-            and crash_pattern is not null then 'it was on when rank ' || culprit_rank::varchar
+            and crash_pattern is not null then on_words || ' when rank ' || culprit_rank::varchar
                 || ' failed with ' || error_words || ', and no line links the two or parts them'
-        when is_open then 'it was on when rank ' || culprit_rank::varchar
+        when is_open then on_words || ' when rank ' || culprit_rank::varchar
             || ' stopped, and no line links the two or parts them'
         when storage_verdict = 'guilty'
             and tied_node_id is not null then 'the failure is linked to ' || tied_node_id

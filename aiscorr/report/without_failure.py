@@ -87,7 +87,8 @@ select job_id, attempt, rank_count, world_size,
 from job order by started_at, job_id, attempt
 """
 _FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
-            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC')"""
+            || coalesce(strftime(n.started_at::timestamp, ' on %Y-%m-%d ') || n.moment_words,
+                strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC'))"""
 _COVERED_NODE = f"""
 select
     coalesce((select list(distinct node_id order by node_id) from node where has_log), []) as node_ids,
