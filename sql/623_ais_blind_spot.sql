@@ -2,10 +2,11 @@
 -- of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event,
--- reads: worker_file, clock, node_coverage, node_endpoint, pull_gap
+-- reads: worker_file, clock, node_coverage, node_endpoint, pull_gap, node_process
 -- case: yes
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle
--- note: node's as long as others of the cluster go on.
+-- note: node's as long as others of the cluster go on. A node that is gone answers no `ais log get`:
+-- note: its logs are on its host.
 create or replace view ais_blind_spot as
 with address as (
     select job_id, attempt, arg_min(endpoint, (file_id, line_no)) as endpoint
@@ -172,11 +173,14 @@ every as (
     select b.failure_id, 2, 'what became of AIStore node ' || n.node_id,
         'no file of it reaches the end of this job, so its own lines do not tell; its next file, '
             'or the kernel log of its host, would',
-        'ais log get ' || n.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+        'aiscorr ingest <the log folder of ' || n.node_id || ', copied from its host>'
     from base as b
         join failure_node as n on n.failure_id = b.failure_id
             and list_contains(b.short_ids, n.node_id)
             and not exists (from node_coverage as v
                 where v.cluster = b.cluster and v.node_id = n.node_id and v.ended_ns >= b.stall_ns)
+            and not exists (from node_process as p
+                where p.cluster = b.cluster and p.node_id = n.node_id and p.next_ns is null
+                    and p.end_reason in ('stopped', 'fatal'))
 )
 select failure_id, position, what, why, command from every

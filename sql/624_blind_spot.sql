@@ -194,7 +194,7 @@ every as (
     select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window',
         'a stretch between its statistics lines is missing (kill, restart or cut log), so counts '
             'there are a lower bound',
-        'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+        'aiscorr ingest <the log folder of ' || d.node_id || ', copied from its host>'
     from base as b
     join failure_node as n on n.failure_id = b.failure_id
     join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id

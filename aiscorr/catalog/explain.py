@@ -205,9 +205,11 @@ def _rules() -> Iterable[tuple[str, str]]:
     """Each rule with its terms and what they weigh; a link with its parts."""
     sentences = {rule: spec.sentence for spec in view_specs() for rule in spec.rules}
     parts = [(f"link, {row['term']}", f"times {row['factor']:.2f}: {row['why']}") for row in _facts()["link_term"]]
-    for rule, own in groupby(_facts()["rule_term"], lambda row: str(row["rule"])):
-        terms = {row["term"]: f"{row['weight']:+.2f}: {row['why']}" for row in own}
-        yield rule, _paragraph(f"rule {rule}: {sentences[rule]}", [*terms.items(), *(parts if "link" in terms else [])])
+    weighed = groupby(_facts()["rule_term"], lambda row: str(row["rule"]))
+    weights = {rule: {row["term"]: f"{row['weight']:+.2f}: {row['why']}" for row in own} for rule, own in weighed}
+    for rule, sentence in sentences.items():
+        terms = weights.get(rule, {})
+        yield rule, _paragraph(f"rule {rule}: {sentence}", [*terms.items(), *(parts if "link" in terms else [])])
 
 
 def _columns() -> Iterable[tuple[str, str]]:

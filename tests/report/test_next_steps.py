@@ -64,11 +64,13 @@ def test_a_chain_that_is_told_is_no_other_one(failure: doc.FailureReport) -> Non
 
 def test_blind_rules_point_to_blind_spots_that_are_there(failure: doc.FailureReport) -> None:
     """What could not be judged sends nobody to a list of blind spots that is empty."""
-    rules = (replace(failure.rules[0], state="blind", finding="slowdown"),)
+    said = replace(failure.rules[0], state="blind", failure_class=None, statement="the job prints too little")
+    rules = (replace(said, finding="fabric", failure_class="gpu_fabric"), replace(said, finding="slowdown"))
     spot = doc.BlindSpot("the log of AIStore node t1", "it was not read", "ais log get t1")
     for spots, is_pointed in (((spot,), True), ((), False)):
         told = str(causes_section.blocks(replace(failure, rules=rules, blind=spots), Places([])))
-        assert "missing: slowdown" in told and ("See the blind spots" in told) is is_pointed
+        assert "Not seen: the job prints too little." in told and "slowdown" not in told
+        assert "missing: fabric" in told and ("See the blind spots" in told) is is_pointed
 
 
 def test_commands_name_the_database_of_a_flag(run: Command) -> None:

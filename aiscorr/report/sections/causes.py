@@ -44,7 +44,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     seen = [rule.statement for rule in failure.rules if rule.state == "fired" and rule.failure_class is None]
     if seen:
         result += [Paragraph("Also seen, and not a cause on their own:"), Bullets(tuple((text, "") for text in seen))]
-    blind = [rule.finding.replace("_", " ") for rule in failure.rules if rule.state == "blind"]
+    unjudged = [rule for rule in failure.rules if rule.state == "blind"]
+    blind = [rule.finding.replace("_", " ") for rule in unjudged if rule.failure_class is not None]
     if blind:
         result.append(
             Paragraph(
@@ -52,6 +53,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
                 "open",
             )
         )
+    result += [Paragraph(f"Not seen: {rule.statement}.", "open") for rule in unjudged if rule.failure_class is None]
     return result
 
 
