@@ -64,29 +64,28 @@ select
         when 'reconfigured'
             then ' while reading from storage, after the configuration of AIStore had been changed '
                 'at ' || strftime(make_timestamp_ns(u.changed_ns)::timestamp, '%H:%M:%S') || ' UTC'
-        when 'storage_logs_end_early'
-            then ' while reading from storage; the AIStore logs end before a fault would '
-                'have been noticed'
+        when 'storage_logs_end_early' then ' while reading from storage; '
+            || coalesce(b.words, 'the AIStore logs end too soon after it to show that a node went')
         when 'storage_logs_quiet'
             then ' while reading from storage; the AIStore logs show no fault at that '
                 'moment'
         when 'no_answer'
             then ' while reading from storage; its request was taken and not answered in time, of '
                 'which the AIStore logs say nothing'
-        when 'server_said' then ' while reading from storage; AIStore''s own answer '
-            || coalesce('puts the fault between its nodes ' || f.crash_node_id || ' and '
-                || p.peer_id,
-                'puts the fault on its node '
-                || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end,
-                'shows that the fault is its')
+        when 'server_said' then ' while reading from storage; '
+            || coalesce('AIStore''s own answer puts the fault ' || coalesce(
+                    'between its nodes ' || f.crash_node_id || ' and ' || p.peer_id,
+                    'on its node '
+                    || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end),
+                'the error is one of the server that it asked'
+                || coalesce(' (status ' || f.status_code::varchar || ')', ''))
         when 'storage_logs_unwatched'
             then ' while reading from storage; the AIStore logs show no fault at that '
                 'moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; '
             || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about '
                 || u.remark_name,
-                'AIStore node ' || f.link_node_id || ' ' || k.broke_words
-                    || ' then, but nothing links the error to it',
+                b.words,
                 'the AIStore logs show no fault at that moment, but none of '
                     || array_to_string(f.uncovered_ids, ', ') || ' is among them',
                 'the AIStore logs show no fault at that moment')
@@ -137,6 +136,11 @@ cross join lateral (
     select nullif(regexp_extract(f.crash_message, 'failed to receive \S+ from t\[(\w+)\]', 1), '')
         as peer_id
 ) as p
+cross join lateral (
+    select 'AIStore node ' || f.link_node_id || ' ' || coalesce(k.broke_words,
+        if(f.link_kind = 'chain_time' and f.fault_kind is null, 'broke batches', null))
+        || ' then, but nothing links the error to it' as words
+) as b
 union all by name
 select
     f.failure_id,

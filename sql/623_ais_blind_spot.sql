@@ -5,8 +5,8 @@
 -- reads: worker_file, clock, node_coverage, node_endpoint, pull_gap, node_process
 -- case: yes
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle
--- note: node's as long as others of the cluster go on. A node that is gone answers no `ais log get`:
--- note: its logs are on its host.
+-- note: node's as long as others of the cluster go on. A node that is gone is asked for no
+-- note: logs: they are on its host.
 create or replace view ais_blind_spot as
 with address as (
     select job_id, attempt, arg_min(endpoint, (file_id, line_no)) as endpoint
@@ -34,7 +34,7 @@ base as (
             'the failure, whose lines tell no date')
                 as span_words,
         coalesce(s.is_ais_user, false) as is_ais_user,
-        coalesce(s.is_ais_user, false) or f.storage_verdict = 'undetermined' as is_asked
+        coalesce(s.is_ais_user, false) or f.storage_verdict <> 'innocent' as is_asked
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
     left join failure_case as c on c.failure_id = f.failure_id
