@@ -166,10 +166,12 @@ def test_failure_classes_are_the_contract() -> None:
 
 def test_patterns_are_explained() -> None:
     """Every pattern says what it means, where to look, what to do and where the fact is from."""
-    for kind in ("ais", "worker", "tail"):
-        for pattern in pattern_set(kind):
-            for key in ("title", "means", "look_at", "fix", "source"):
-                assert getattr(pattern, key).strip(), f"{pattern.name}: {key}"
+    every = [pattern for kind in ("ais", "worker", "tail") for pattern in pattern_set(kind)]
+    for pattern in every:
+        for key in ("title", "means", "look_at", "fix", "source"):
+            assert getattr(pattern, key).strip(), f"{pattern.name}: {key}"
+    sent_on = {f"See {pattern.name}." for pattern in every}
+    assert [pattern.name for pattern in every if pattern.fix in sent_on] == [], "a name is no advice"
 
 
 def test_queries_and_sections_are_titled() -> None:
