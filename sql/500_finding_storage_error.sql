@@ -1,7 +1,8 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that
 -- was in trouble.
 -- grain: one row a failure
--- reads: failure_lead, node_fault, fault_kind, get_batch_chain, host_without_path
+-- reads: failure_lead, node_fault, fault_kind, get_batch_chain, host_without_path,
+-- reads: storage_relation
 -- case: yes
 -- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a
 -- note: tie by a name that stands on both sides needs no more logs than those two; a missing object
@@ -82,7 +83,8 @@ select
             {'term': 'error', 'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
             'why': 'the error of ' || f.culprit_words},
             {'term': 'link', 'strength': f.link_score, 'file_id': f.link_file_id,
-            'line_no': f.link_line_no, 'why': 'the link: ' || f.link_words},
+            'line_no': f.link_line_no, 'why': 'the link: ' || f.link_words
+                || if(o.owner_id = f.link_node_id, ', and by its name the object belongs on it', '')},
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || n.node_id},
             {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
@@ -103,7 +105,7 @@ select
         [{'term': x} for x in f.link_terms]
     ) as supports,
     case
-        when f.link_kind = 'fault_time'
+        when f.link_kind = 'fault_time' and o.owner_id is distinct from f.link_node_id
             then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
                 'why': 'the link is by time only: '
                     || case
@@ -125,5 +127,7 @@ from (
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
 left join host_without_path as p on p.failure_id = f.failure_id
+left join storage_relation as o on o.failure_id = f.failure_id
+    and o.rank is not distinct from f.culprit_rank
 left join get_batch_chain as g on g.chain_id = f.chain_id
 where f.crash_pattern is not null
