@@ -16,7 +16,8 @@ with sign as (
         cluster, node_id, utc_ns, file_id, line_no, text,
         utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns,
         pattern = 'other_error' as is_error,
-        nullif(regexp_extract(text, '\bmp\[(/[^], ]+)', 1), '') as mountpath,
+        coalesce(nullif(regexp_extract(text, '\bmp\[(/[^], ]+)', 1), ''),
+            nullif(regexp_extract(text, '(/[^] ]+)(?:\(-\)|: \([a-z>-]+\)$)', 1), '')) as mountpath,
         effect in ('mountpath_enabled', 'memory_ok', 'cpu_ok', 'rebalance_done', 'space_ok')
             as is_end,
         effect = 'mountpath_disabled' as is_held,

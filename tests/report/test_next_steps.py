@@ -62,6 +62,17 @@ def test_a_chain_that_is_told_is_no_other_one(failure: doc.FailureReport) -> Non
     assert "chain-other" in listed and "chain-told" not in listed
 
 
+def test_only_a_link_makes_a_request_the_ranks(failure: doc.FailureReport) -> None:
+    """A line that the verdict cites as the chain's first is of whoever met the trouble first, not of the rank."""
+    cause = failure.root_causes[0]
+    step = replace(failure.chains[0].steps[0], path="ais/log", line_no=7, wid="w-1")
+    chain = replace(failure.chains[0], steps=(step,), requests=())
+    for why, wids in (("the first line of the chain", []), ("the link: the same request", ["w-1"])):
+        line = replace(cause.supports[0], path="ais/log", line_no=7, why=why)
+        told = replace(failure, root_causes=(replace(cause, supports=(line,)),))
+        assert chain_section.own_wids(told, chain) == wids
+
+
 def test_blind_rules_point_to_blind_spots_that_are_there(failure: doc.FailureReport) -> None:
     """What could not be judged sends nobody to a list of blind spots that is empty."""
     said = replace(failure.rules[0], state="blind", failure_class=None, statement="the job prints too little")

@@ -150,10 +150,14 @@ def _in_order(failure: FailureReport, chain: Chain, places: Places) -> tuple[lis
 
 
 def own_wids(failure: FailureReport, chain: Chain) -> list[str]:
-    """The requests that a culprit names, and those whose lines the verdict cites; what it failed with goes first."""
+    """The requests that a culprit names, and those whose lines are the verdict's link; what it failed with goes first.
+
+    The first line of a chain is of whoever met the trouble first, perhaps another client.
+    """
     named = [item.wid for item in chain.requests if item.rank in failure.culprit_ranks and item.told_by == "wid"]
-    cited = cited_lines(failure)
-    tied = [step.wid for step in chain.steps if step.wid and (step.path, step.line_no) in cited]
+    supports = [line for cause in failure.root_causes[:1] for line in cause.supports]
+    links = {(line.path, line.line_no) for line in supports if "the link: " in line.why}
+    tied = [step.wid for step in chain.steps if step.wid and (step.path, step.line_no) in links]
     return list(dict.fromkeys([*named[:_LIMIT], *tied]))
 
 
