@@ -84,7 +84,8 @@ select
             'why': 'the error of ' || f.culprit_words},
             {'term': 'link', 'strength': f.link_score, 'file_id': f.link_file_id,
             'line_no': f.link_line_no, 'why': 'the link: ' || f.link_words
-                || if(o.owner_id = f.link_node_id, ', and by its name the object belongs on it', '')},
+                || case when o.owner_id = f.link_node_id
+                    then ', and by its name the object belongs on it' else '' end},
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || n.node_id},
             {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},

@@ -183,7 +183,7 @@ where c.failure_id = $id order by c.position
 """
 _STEP = """
 select s.chain_id, s.step, s.event_at as at, s.node_id, s.wid, f.path, s.line_no,
-    coalesce(s.text, s.message) as text, s.repeat_count as times, s.is_exact
+    coalesce(s.text, s.message) as text, s.repeat_count as times, s.is_exact, s.last_at
 from failure_chain as c
 join get_batch_chain_step as s on s.chain_id = c.chain_id
 left join ingested_file as f on f.file_id = s.file_id

@@ -41,6 +41,7 @@ class ChainStep:
     times: int
     is_exact: bool = True
     check: str | None = None
+    last_at: datetime | None = None
 
     @property
     def key(self) -> tuple[str, int | str]:

@@ -56,6 +56,7 @@ def test_its_part_in_the_failure(db: str, run: Command) -> None:
     assert f"In failure {FAILURE} it is held responsible: " in said["AZq6Oo53"] and ": killed" in said["AZq6Oo53"]
     assert f"In failure {FAILURE} it ran ranks 4, 5, 6, 7; rank 5 kept the others waiting" in said["pool3-0311"]
     assert f"In failure {FAILURE} it reached rank 5" in said[CHAIN] and "carries the verdict." in said[CHAIN]
+    assert "and broke 1 request of " in said[CHAIN] and ", for which gREiOVxt was the designated target." in said[CHAIN]
 
 
 def test_a_number_is_a_job_before_it_is_alert_flags(db: str, run: Command) -> None:

@@ -261,7 +261,7 @@ def _repeats(step: ChainStep, more: list[ChainStep]) -> str:
     words += [f"{count} × {kind.replace('_', ' ')}" for kind, count in counts.items()]
     nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
     where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
-    last = max((item.at for item in more if item.at), default=None)
+    last = max((item.last_at or item.at for item in more if item.at), default=None)
     until = f", until {clock(last)}" if last and step.at and last - step.at > _SOON else ""
     return f" (and {', '.join(words)}{where}{until})" if words else ""
 
