@@ -4,14 +4,15 @@
 -- reads: failure_counter_delta
 -- case: kept
 -- note: error_ratio is err / (ok + err) in the intervals between statistics lines that touch the
--- note: window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones.
+-- note: window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones. Soft
+-- note: errors count entries, of which no counter says how many were asked for.
 -- note: Errors that stay level at the proxies while they climb at one target point at that target.
 create or replace view failure_error_side as
 with error as (
     select
         failure_id, cluster, node_id, node_role, counter, before, inside, inside_least, inside_most,
         coalesce(inside_most, inside) as met, file_id, line_no,
-        replace(replace(counter, 'err.', ''), 'soft.', '') as ok_counter
+        replace(counter, 'err.', '') as ok_counter
     from failure_counter_delta
     where is_error and counter like '%.n'
 ),
