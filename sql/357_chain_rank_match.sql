@@ -9,7 +9,7 @@
 -- note: server's. A short batch of as many entries as the server says it had assembled is matched
 -- note: by count, unless the error names another bucket than that of the xaction; what else broke
 -- note: at that time is not its batch then. Nor is a batch of a bucket that is not the job's, which
--- note: broke without a known fault at the node that the rank asked.
+-- note: broke without a known fault, at the node that the rank asked or at that time.
 create or replace view chain_rank_match as
 with request as (
     select * replace (
@@ -104,12 +104,16 @@ by_time as (
     from request as r
     left join rank_crash as x on x.file_id = r.file_id and x.line_no = r.line_no
         and r.stamp_source not in ('own', 'wrapper')
-    left join failure_case as f on f.failure_id = r.failure_id and x.rank is not null
+    left join failure_case as f on f.failure_id = r.failure_id
     join get_batch_chain as c on c.cluster = r.cluster and c.started_ns <= r.to_ns + 2000000000
         and c.ended_ns
-            >= greatest(r.from_ns, case when f.progress_ns < r.to_ns then f.progress_ns end)
+            >= greatest(r.from_ns,
+                case when x.rank is not null and f.progress_ns < r.to_ns then f.progress_ns end)
             - 5000000000
-    where (r.failure_class in ('storage_io', 'data_loading_stall', 'network')
+    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    left join xaction_bucket as b on b.cluster = c.cluster and b.xid = c.xid
+    where (c.fault_id is not null or coalesce(contains(j.data_source, b.bucket), true))
+        and (r.failure_class in ('storage_io', 'data_loading_stall', 'network')
         or r.outcome in ('short', 'retry'))
         and not exists (from by_count as n
             where n.failure_id = r.failure_id and n.file_id = r.file_id and n.line_no = r.line_no)

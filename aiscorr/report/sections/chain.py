@@ -68,8 +68,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         if not chain.is_verdict and not any((step.path, step.line_no) in said for step in chain.steps[:1])
     ]
     if others:
-        names = ", ".join(chain.chain_id for chain in others[:6])
-        result.append(Paragraph(f"Other chains that reached a culprit: {names}.", "dim"))
+        for how, some in (
+            ("reached a culprit", [chain.chain_id for chain in others if chain.match_kind != "time"]),
+            ("broke at that time", [chain.chain_id for chain in others if chain.match_kind == "time"]),
+        ):
+            if some:
+                result.append(Paragraph(f"Other chains that {how}: {', '.join(some[:6])}.", "dim"))
     return result
 
 
