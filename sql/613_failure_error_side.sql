@@ -4,8 +4,8 @@
 -- reads: failure_counter_delta
 -- case: kept
 -- note: error_ratio is err / (ok + err) in the intervals between statistics lines that touch the
--- note: window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones. Soft
--- note: errors count entries, of which no counter says how many were asked for.
+-- note: window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones.
+-- note: Soft errors count entries, of which no counter says how many were asked for.
 -- note: Errors that stay level at the proxies while they climb at one target point at that target.
 create or replace view failure_error_side as
 with error as (

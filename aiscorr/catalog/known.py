@@ -135,7 +135,8 @@ def _chains(asker: _Asker) -> Iterable[str]:
             f"It has {steps} steps from {_moment(started)} to {_moment(ended)} UTC and broke {wids}"
             f" request{'s' * (wids != 1)}"
             + (f" of xaction {xid}" if xid else "")
-            + (f", for which {designated} was {'the' if wids == 1 else 'a'} designated target" if designated else "") + ".",
+            + (f", for which {designated} was {'the' if wids == 1 else 'a'} designated target" if designated else "")
+            + ".",
             *(
                 f"In failure {failure_id} it reached rank {', '.join(map(str, ranks or []))} (by {kind})"
                 + (" and carries the verdict." if is_verdict else ".")

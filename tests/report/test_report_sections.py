@@ -50,7 +50,10 @@ def noisy(failure: doc.FailureReport) -> doc.FailureReport:
         return replace(base, **other)  # type: ignore[arg-type]
 
     steps = [began, *(step("stream_break", f"t{number}", number) for number in range(1, 30))]
-    steps += [step("reconnect", "t1", 40, times=24, last_at=began.at + timedelta(minutes=4)), step("short_batch", "t3", 41, wid="w1")]
+    steps += [
+        step("reconnect", "t1", 40, times=24, last_at=began.at + timedelta(minutes=4)),
+        step("short_batch", "t3", 41, wid="w1"),
+    ]
     steps += [step("client_error", "p1", 42, wid="w2", at=later), step("client_error", "p1", 43, wid="w3", at=later)]
     own, other = (
         doc.ChainRequest("w2", "t2", 5, "wid", "/logs/worker.out", 30),
@@ -113,7 +116,7 @@ def test_what_many_culprits_say_is_one_row(failure: doc.FailureReport) -> None:
 
 
 def test_own_request_is_shown(failure: doc.FailureReport) -> None:
-    """The rank's own request is shown however late it ended; other steps once a kind, with how many it stands for, until the last."""
+    """The rank's own request is shown however late it ended; other steps once a kind, for how many, until the last."""
     (steps,) = [block for block in chain_section.blocks(noisy(failure), Places([])) if isinstance(block, Steps)]
     heads = [head.partition(" ")[2] for head, _, place in steps.items if place.startswith("/logs/x")]
     assert heads == [
