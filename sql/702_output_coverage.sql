@@ -1,7 +1,7 @@
 -- What is available of the output of a rank of a failed job.
 -- grain: one row a failure and rank
 -- reads: failure_case, rank_state, worker_event, worker_tail, worker_file, clock,
--- reads: failure_signal
+-- reads: failure_signal, ingested_file
 -- case: yes
 -- note: Only what a rank prints is its output, not what a launcher prints about it; of several
 -- note: files the one that goes on longest, and a second copy of a stream last. A rank without
@@ -12,9 +12,11 @@ with file as (
     select
         w.file_id, w.job_id, w.path_attempt, w.path_rank, w.is_stream_copy, k.shift_ns,
         case when w.is_utc then 0 else k.shift_ns end as file_shift_ns,
-        w.first_ns - file_shift_ns as first_ns, w.last_ns - file_shift_ns as last_ns
+        w.first_ns - file_shift_ns as first_ns, w.last_ns - file_shift_ns as last_ns,
+        coalesce(starts_with(i.problem, 'ends early'), false) as is_short
     from worker_file as w
     join clock as k on k.file_id = w.file_id
+    left join ingested_file as i on i.file_id = w.file_id
     where w.kind = 'worker_log'
 ),
 line as (
@@ -35,12 +37,13 @@ line as (
 ),
 spoken as (
     select
-        l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.last_ns as file_end_ns,
+        l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.is_short,
+        f.last_ns as file_end_ns,
         min(l.said_ns) as started_ns, max(l.said_ns) as ended_ns,
         arg_max(l.line_no, (l.said_ns is not null, l.said_ns, l.line_no)) as line_no
     from line as l
     join file as f on f.file_id = l.file_id
-    group by l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.last_ns
+    group by l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.is_short, f.last_ns
 ),
 output as (
     from spoken
@@ -84,7 +87,8 @@ fate as (
 known as (
     select
         f.failure_id, f.job_id, p.rank, f.heard_ns, f.ended_ns as job_end_ns,
-        o.rank is not null as is_held, o.started_ns, o.ended_ns, o.file_end_ns, e.signal,
+        o.rank is not null as is_held, o.started_ns, o.ended_ns, o.file_end_ns, o.is_short,
+        e.signal,
         g.job_id is null or coalesce(r.is_absent, true) and g.log_count > 1 and not exists (
             from spread as s
             where s.job_id = f.job_id and s.attempt = f.attempt
@@ -107,6 +111,7 @@ select
     failure_id, job_id, rank, started_ns, ended_ns,
     case
         when not is_held then case when is_missing then 'missing' else 'unknown' end
+        when signal is null and is_short then 'cut'
         when signal is not null or file_end_ns >= job_end_ns then 'complete'
         when file_end_ns < heard_ns then 'cut'
         else 'unknown'
@@ -115,6 +120,7 @@ select
         when not is_held and is_missing then 'no line of it is in any file that was read'
         when not is_held then 'no line is its own: lines of others name it, or none'
         when signal is not null then 'a line reports its end: ' || signal
+        when is_short then 'its file is compressed and breaks off'
         when file_end_ns >= job_end_ns then 'its file goes on to the end of the job'
         when file_end_ns < heard_ns then 'its file ends before the failure was reported'
         else 'no line shows whether its output is whole'
