@@ -77,16 +77,24 @@ folder_run as (
     having count(distinct run_name) = 1
 ),
 numbered as (
-    select file_id, named.number as number
+    select file_id, job_folder, named.number as number
     from (
         select file_id, job_folder,
-            regexp_extract(path, '[A-Za-z][_-](\d{5,9})[_-](\d{1,5})\.(?:log|txt)(?:\.gz|\.zst)?$',
-                ['number', 'place']) as named
+            regexp_extract(path,
+                '(?:^|[^0-9])(\d{5,9})[._-](?:(?:host|node|rank|task|worker)[_-]?)?(\d{1,5})'
+                    '(?:\.(?:err|jsonl?|log|out|txt))?(?:\.gz|\.zst)?$', ['number', 'place'])
+                as named
         from file where kind = 'worker_log'
     )
     where not regexp_full_match(named.number, '|(19|20)\d\d(0\d|1[0-2])([0-2]\d|3[01])')
     window same as (partition by job_folder, named.number)
     qualify min(named.place) over same <> max(named.place) over same
+),
+folder_number as (
+    select job_folder, any_value(number) as number
+    from numbered
+    group by job_folder
+    having count(distinct number) = 1
 ),
 folder_name as (
     select
@@ -98,7 +106,7 @@ folder_name as (
 select
     o.file_id, o.path, o.kind, o.job_folder,
     coalesce(
-        o.own_id, d.only_id, o.run_name, r.run_name, u.number,
+        o.own_id, d.only_id, o.run_name, r.run_name, u.number, v.number,
         case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1)
             else n.name end,
         'job'
@@ -110,4 +118,5 @@ from own as o
 left join folder_id as d on d.job_folder = o.job_folder
 left join folder_run as r on r.job_folder = o.job_folder
 left join numbered as u on u.file_id = o.file_id
+left join folder_number as v on v.job_folder = o.job_folder
 left join folder_name as n on n.job_folder = o.job_folder

@@ -25,11 +25,15 @@ _NAMED_OUTPUT = re.compile(
     rf"^[A-Za-z][\w.-]*?[_-]{_JOB_NO}"
     r"(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err)$"
 )
+#: The number of a job and no more, of one output: `job5120341.out`, `5120341.log`.
+_BARE_NUMBER = re.compile(rf"^(?:job)?{_JOB_NO}()(?:\.[a-z]{{2,6}})?\.(?:out|err|log|txt)$")
 #: A pod or node of a job with a number in its name: `train-5120341-worker-0.log`, `train-5120341.node1.log`.
 _POD_OUTPUT = re.compile(
     rf"^[A-Za-z][\w.-]*?(?<!\d)[_-]{_JOB_NO}"
     r"[._-](?:(?:worker|node)[_-]?(\d{1,5})|(?:master|launcher)[_-]?\d{1,5})(?:\.[a-z]+)?\.(?:out|err|log|txt)$"
 )
+#: What names a job, the closest first.
+_JOB_NAMES = (_JOB_LOG, _SLURM_FILE, _NAMED_OUTPUT, _POD_OUTPUT, _BARE_NUMBER)
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
 _NODE = re.compile(r"(?:^|[._-])node[_-]?(\d{1,5})(?=[._-]|$)", re.IGNORECASE)
@@ -107,7 +111,7 @@ def worker_hints(path: str) -> WorkerHints:
     parts = _parts(path)
     name = parts[-1] = re.sub(r"\.(?:gz|zst)$", "", parts[-1])
     job_id = node_no = attempt = local = run_name = rank = None
-    match = _JOB_LOG.match(name) or _SLURM_FILE.search(name) or _NAMED_OUTPUT.match(name) or _POD_OUTPUT.match(name)
+    match = next(filter(None, (form.search(name) for form in _JOB_NAMES)), None)
     if match is not None:
         job_id = match.group(1)
         node_no = int(match.group(2)) if match.group(2) else None

@@ -39,6 +39,9 @@ def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
         ("train-4264164-master-0.log", ("4264164", None)),
         ("train-worker-7.log", (None, None)),
         ("part-0412.out", (None, None)),
+        ("job4264164.out", ("4264164", None)),
+        ("4264164.mpi.log", ("4264164", None)),
+        ("20261106.log", (None, None)),
     ],
 )
 def test_the_job_of_a_file(name: str, told_by: tuple[str | None, int | None]) -> None:
