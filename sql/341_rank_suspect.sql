@@ -36,13 +36,18 @@ with size as (
 call as (
     select job_id, attempt, rank,
         case when regexp_matches(collective, '^i?(send|recv)$') then 'message'
-            when count(user_location) over (partition by job_id, attempt) = count(*)
-                over (partition by job_id, attempt)
+            when bool_and(user_location is not null) over (partition by job_id, attempt)
                 then coalesce(collective, 'backward') || ' at ' || user_location
-            else collective end
-            as shape,
+            else collective end as shape,
         is_waiting, file_id, line_no, text
         from rank_position where seq_num is null and coalesce(collective, user_location) is not null
+    union all
+    select job_id, attempt, rank, collective || ' at ' || user_location, true, file_id, line_no,
+        text from failure_signal
+    where rank is not null and signal = 'victim' and is_peer_lost and user_location is not null
+        and (job_id, attempt) in (select job_id, attempt from failure_signal
+            where pattern = 'gloo_size_mismatch')
+        and (job_id, attempt) not in (select job_id, attempt from stuck_collective)
 ),
 shape_share as (
     select *, max(shape_count) over (partition by job_id, attempt, basis) as most_count,

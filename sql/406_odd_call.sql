@@ -8,7 +8,8 @@
 -- note: TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its
 -- note: own: the odd rank is named by all others, and names one of them; nobody is odd where two
 -- note: are named as often. Where no number stands in the logs (tracebacks of gloo), functions of
--- note: torch.distributed and the lines of the program that called them are compared.
+-- note: torch.distributed and the lines of the program that called them are compared; where sizes
+-- note: did not fit, also those of the ranks that lost the one that found it.
 create or replace view odd_call as
 with named as (
     select
@@ -86,6 +87,15 @@ printed as (
     where (coalesce(p.op_type, p.collective) is not null
         or (p.seq_num is null and p.user_location is not null))
         and p.seq_num is not distinct from c.seq_num
+    union all
+    select job_id, attempt, rank, true, null,
+        collective || ' at ' || regexp_extract(user_location, '[^/]+$')
+    from failure_signal
+    where rank is not null and signal = 'victim' and is_peer_lost
+        and collective is not null and user_location is not null
+        and (job_id, attempt) in (select job_id, attempt from failure_signal
+            where pattern = 'gloo_size_mismatch')
+        and (job_id, attempt) not in (select job_id, attempt from stuck_collective)
 ),
 counted as (
     select
