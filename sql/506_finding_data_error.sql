@@ -25,7 +25,8 @@ losing as (
     select f.failure_id from failure_lead as f
         left join storage_relation as w on w.failure_id = f.failure_id
             and w.rank is not distinct from f.culprit_rank
-        where regexp_matches(f.crash_pattern, 'missing|not_found|entry') and (
+        where regexp_matches(f.crash_pattern, 'missing|not_found|entry')
+        and not regexp_matches(coalesce(f.crash_text, ''), 'No such file or directory: ''?/') and (
         (list_contains(f.short_ids, f.crash_node_id)
             and exists (from object_loss as o
                 where o.failure_id = f.failure_id and o.node_id = f.crash_node_id))
