@@ -1,6 +1,6 @@
 -- On which target of AIStore an object belongs of which a rank was told that it does not exist, and
 -- whether that one was away since the job began.
--- grain: one row a failure and object
+-- grain: one row a failure and object; of many the last 64
 -- reads: rank_request, failure_case, cluster_extent, node, ais_event, node_fault, fault_kind,
 -- reads: threshold
 -- case: kept
@@ -36,6 +36,8 @@ missed as (
     where r.outcome in ('missing', 'retry', 'error', 'chained')
     group by r.failure_id, r.cluster, full_name
     having regexp_matches(full_name, '^[^/]+/.')
+    qualify row_number()
+        over (partition by r.failure_id order by max(r.to_ns) desc, full_name) <= 64
 ),
 constant as (
     select 11400714785074694791::uhugeint as p1, 14029467366897019727::uhugeint as p2,
