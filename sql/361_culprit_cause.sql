@@ -5,11 +5,11 @@
 -- reads: rank_request, threshold
 -- case: yes
 -- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
--- note: storage, data, network, device or host stands for its rank; one of the program needs none
--- note: to be told. Of ranks that wait in a collective none died there before: where one alone had
--- note: not entered it, the error is its own. activity is that of the surest witness: stack,
--- note: traceback, last words; what fewer than half of several silent ranks did stopped none of
--- note: them.
+-- note: storage, data, network, device or host is its rank's, also one that an exception of no
+-- note: known kind came out of; one of the program needs none to be told. Of ranks that wait in a
+-- note: collective none died there before: where one alone had not entered it, the error is its
+-- note: own. activity is that of the surest witness: stack, traceback, last words; what fewer than
+-- note: half of several silent ranks did stopped none of them.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text,
@@ -39,7 +39,12 @@ alike as (
 unranked as (
     select s.*
     from failure_signal as s
-    where s.rank is null and s.signal = 'crash' and coalesce(s.exception, '') <> 'ChildFailedError'
+    where s.rank is null and coalesce(s.exception, '') <> 'ChildFailedError'
+        and (s.signal = 'crash' or (s.signal = 'chained'
+            and s.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu')
+            and exists (from failure_signal as g
+                where g.signal = 'crash' and g.pattern = 'python_exception' and g.rank is null
+                    and g.file_id = s.file_id and g.block_line_no = s.block_line_no)))
         and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
 ),
 unplaced as (
