@@ -19,7 +19,7 @@ MEANS = {
     "initiator": "waited; its own time-out fired",
     "notified": "notified of another rank's time-out",
     "waiting": "waited",
-    "victim": "went down with the others",
+    "victim": "no error of its own shown",
 }
 
 
