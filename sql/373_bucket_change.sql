@@ -3,13 +3,13 @@
 -- reads: failure_case, failure_coverage, culprit_cause, rank_request, ais_event, threshold
 -- case: yes
 -- note: The line about a change names no bucket, but where targets say which one they destroyed. It
--- note: is that of the job if the job had trained or
--- note: AIStore had worked on the bucket in its time, no request for the bucket had failed since it
--- note: began, and from within fault_bite_s of the change on several do, of several objects or of
--- note: the bucket as a whole. Requests that clients broke off are none. Where AIStore's lines do
--- note: not prove it (is_proven), but the rank was refused a bucket as a whole, a change in the
--- note: job's time may still be why. destroy-bck concerns AIStore's own buckets; one of a cloud is
--- note: evicted (AIStore 3.x to 5.0, api/apc/actmsg.go).
+-- note: is that of the job if the job had trained or AIStore had worked on the bucket in its time,
+-- note: no request for the bucket had failed since it began, and from within fault_bite_s of the
+-- note: change on several do, of several objects or of the bucket as a whole. Requests that clients
+-- note: broke off are none. Where AIStore's lines do not prove it (is_proven), but the rank was
+-- note: refused a bucket as a whole, a change in the job's time may still be why. destroy-bck
+-- note: concerns AIStore's own buckets; one of a cloud is evicted (AIStore 3.x to 5.0,
+-- note: api/apc/actmsg.go).
 create or replace view bucket_change as
 with wanted as (
     select distinct
@@ -49,7 +49,10 @@ change as (
             json_extract_string(capture, '$.sent_version'))
 ),
 destroyed as (
-    select cluster, bucket, min(utc_ns) as utc_ns from ais_event
+    select cluster, bucket, min(utc_ns) as utc_ns,
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
+    from ais_event
     where pattern = 'ais_bucket_destroyed' group by cluster, bucket, utc_ns // 1000000000
 ),
 refused as (
@@ -94,12 +97,13 @@ select
     h.utc_ns,
     c.first_ns is not null or coalesce(d.utc_ns > w.started_ns and w.has_trained, false)
         as is_proven,
-    'a bucket of AIStore was changed in the job''s time' || if(h.utc_ns > w.started_ns, '',
+    if(d.bucket is null, 'a bucket of AIStore was changed', 'AIStore destroyed ' || d.bucket)
+        || ' in the job''s time' || if(h.utc_ns > w.started_ns, '',
         ' or in the hour before its first line that has a time') || ' (' || h.action || ' at '
         || strftime(make_timestamp_ns(h.utc_ns)::timestamp, '%H:%M:%S') || ' UTC)' as says,
     c.line_count,
-    h.file_id,
-    h.line_no
+    coalesce(d.file_id, h.file_id) as file_id,
+    if(d.file_id is null, h.line_no, d.line_no) as line_no
 from wanted as w
 join change as h on h.cluster = w.cluster and h.utc_ns > w.began_ns
     and h.utc_ns <= w.crash_latest_ns and (h.action <> 'destroy-bck' or not w.is_remote)

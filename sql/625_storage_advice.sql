@@ -2,7 +2,7 @@
 -- address that refused, and what befell a storage that is not guilty.
 -- grain: one row a failure and advice
 -- reads: failure_lead, root_cause, failure_signal, failure_node, node_fault, failure_counter_delta,
--- reads: fault_kind, failure_kind
+-- reads: fault_kind, failure_kind, bucket_change
 -- case: yes
 create or replace view storage_advice as
 with lead as (
@@ -88,6 +88,11 @@ from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
     where case l.failure_kind when 'node_refused' then true
         when 'chain' then l.storage_verdict = 'undetermined'
         else l.storage_verdict = 'guilty' end
+union all
+select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', c.says from lead as l
+    join bucket_change as c on c.failure_id = l.failure_id
+    join failure_kind as k on k.failure_kind = 'bucket_changed'
+    where l.storage_verdict = 'undetermined'
 union all
 select l.failure_id, 1, 'storage', k.advice, 'AIStore ' || k.broke_words from lead as l
     join fault_kind as k on k.fault_kind = l.failure_kind

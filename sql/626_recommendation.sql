@@ -56,7 +56,8 @@ every as (
         and p.pattern in (l.failure_kind, l.crash_pattern,
             case when l.culprit_rank is null then l.alike_pattern end)
     where p.fix is not null
-        and not (l.storage_verdict = 'guilty'
+        and not ((l.storage_verdict = 'guilty'
+                or l.failure_id in (select failure_id from storage_advice where position = 1))
             and (coalesce(p.failure_class, '') in ('data', 'software')
                 or contains(p.fix, 'a pattern of your own')))
         and (p.fix_by is distinct from 'storage'
