@@ -9,7 +9,8 @@
 create or replace view finding_collective_mismatch as
 with stated as (
     select job_id, attempt, min(file_id) as file_id,
-        arg_min(line_no, (file_id, line_no)) as line_no, count(distinct rank) as reporter_count
+        arg_min(line_no, (file_id, line_no)) as line_no, count(distinct rank) as reporter_count,
+        arg_min(pattern, (file_id, line_no)) is not distinct from 'gloo_size_mismatch' as is_size
     from failure_signal
     where failure_class = 'collective_mismatch'
         and (signal in ('names_peer', 'crash')
@@ -91,14 +92,17 @@ select
         else case when f.basis is null
             and k.job_id is not null then ' differs, and no side is the larger one: '
                 || coalesce('at sequence number ' || f.seq_num::varchar || ' ', '') || k.words
-            else coalesce(' ' || w.words, ' called another collective than the others') end end end
+            else coalesce(' ' || w.words, if(s.is_size,
+                ' called another operation or size than the others',
+                ' called another collective than the others')) end end end
             as statement,
     list_concat(
         case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, [])
             else [] end,
         [
         {'file_id': s.file_id, 'line_no': s.line_no,
-        'why': 'PyTorch compared the calls and says so'},
+        'why': if(s.is_size, 'gloo received data of a size that does not fit the call',
+            'PyTorch compared the calls and says so')},
         {'term': 'differ'},
         {'term': case when s.reporter_count > 1 then 'compared'
             when f.basis in ('mismatch', 'other_collective', 'out_of_step') then 'one_differs'
