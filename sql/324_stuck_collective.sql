@@ -87,12 +87,16 @@ printed as (
             filter (where t.user_location is not null) as user_location,
         mode(t.collective order by t.collective)
             filter (where t.collective is not null) as collective,
-        count(distinct t.rank) as rank_count,
-        arg_min(t.file_id, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as file_id,
-        arg_min(t.line_no, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as line_no,
-        arg_min(t.text, (not t.is_first, t.spoke_ns, t.file_id, t.line_no)) as text
+        count(distinct t.rank) filter (where not t.is_elsewhere) as rank_count,
+        arg_min(t.file_id, (t.is_aside, t.spoke_ns, t.file_id, t.line_no)) as file_id,
+        arg_min(t.line_no, (t.is_aside, t.spoke_ns, t.file_id, t.line_no)) as line_no,
+        arg_min(t.text, (t.is_aside, t.spoke_ns, t.file_id, t.line_no)) as text
     from (select *, seq_num is not distinct from min(seq_num)
-                over (partition by job_id, attempt, guid) as is_first
+                over (partition by job_id, attempt, guid) as is_first,
+            coalesce(seq_num is null and collective <> mode(collective order by collective)
+                filter (where collective is not null)
+                over (partition by job_id, attempt, guid), false) as is_elsewhere,
+            not is_first or is_elsewhere as is_aside
         from told)
         as t
     join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid

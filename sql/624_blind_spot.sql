@@ -110,6 +110,7 @@ every as (
     left join culprit as c on c.failure_id = b.failure_id
     where b.culprit_rank is not null and b.crash_pattern is null
         and b.failure_kind is distinct from 'killed_by_signal'
+        and b.failure_class is distinct from 'collective_mismatch'
         and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
     union all
     select b.failure_id, 5, 'who ended rank ' || b.culprit_rank::varchar,

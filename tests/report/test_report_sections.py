@@ -393,3 +393,8 @@ def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.Failu
     (steps,) = [block for block in chain_section.blocks(bare, Places([])) if isinstance(block, Steps)]
     assert steps.items[0] == ("ranks 2-3: no line shows what happened there", "", "")
     assert "begin to wait" in steps.items[1][0]
+    own = replace(apart, rank=3, path=only.supports[0].path, line_no=only.supports[0].line_no)
+    (steps,) = [
+        b for b in chain_section.blocks(replace(bare, timeline=(apart, own)), Places([])) if isinstance(b, Steps)
+    ]
+    assert "begin to wait" in steps.items[0][0]

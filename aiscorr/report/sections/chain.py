@@ -103,7 +103,11 @@ def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line,
         elif place not in shown:
             causes.append((2, moment, (f"{line.why} (written {clock(moment)})", text, place)))
     effects += later
-    if effects and failure.culprit_ranks and not causes:
+    cited = cited_lines(failure)
+    is_seen = any(
+        item.rank in failure.culprit_ranks and (item.path, item.line_no) in cited for item in failure.timeline
+    )
+    if effects and failure.culprit_ranks and not causes and not is_seen:
         who = f"rank{'s' * (len(failure.culprit_ranks) > 1)} {ranges(failure.culprit_ranks)}"
         causes.append((0, datetime.min, (f"{who}: no line shows what happened there", "", "")))
     causes.sort(key=lambda one: one[:2])
