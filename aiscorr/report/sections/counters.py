@@ -93,7 +93,7 @@ def _side(side: ErrorSide) -> str:
     share = (
         f", {side.top_share_ratio:.0%} of it at {side.top_node_id}"
         if side.top_share_ratio < 1
-        else f", all of it at {side.top_node_id}"
+        else f", seen only at {side.top_node_id}"
     )
     rate = f" ({side.top_error_ratio:.1%} of its requests then)" if side.top_error_ratio else ""
     inside = f"{number(side.inside)} inside{_bounds(side)}"
