@@ -108,7 +108,7 @@ select
                     and stray_count > 0
                         then 'and a node of AIStore was away at another time, which is the same '
                             'time if a clock is off'
-                    when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet'
+                    when fault_count = 0 and soon_count = 0 then 'and no fault of AIStore fits'
                     when fault_count = 0
                         then 'and an AIStore node went away within seconds after it'
                     when link_score >= 0.3 then 'nor that ' || if(culprit_count > 1, 'they', 'it')

@@ -148,8 +148,8 @@ every as (
     union all
     select failure_id, 2,
         unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes',
-        'the cluster map counts them and no line names them; a fault of theirs would not '
-            'be seen',
+        'the cluster map counts them and no log of them was read; a fault of theirs '
+            'would not be seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base
     where node_count > 0 and unnamed_count > 0

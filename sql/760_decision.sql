@@ -55,7 +55,7 @@ select
     if(b.has_others and g.attempt is null, [b.host], []::varchar[]) as hosts,
     case
         when g.attempt is not null
-            then 'attempt ' || g.attempt::varchar || ' of it was completed at '
+            then 'a later attempt of it was completed at '
                 || strftime(g.ended_at, '%H:%M:%S') || ' UTC'
         else r.because || case
             when r.action = 'stop_and_repair_storage' and k.back_ns is not null

@@ -46,7 +46,11 @@ def _cluster(versions: Sequence[AisVersion]) -> str:
     releases = " and ".join(f"{one.version}{count}" for one, count in zip(known, counts, strict=True))
     parts = [
         f"AIStore {releases}" if known else "AIStore",
-        f"{targets} target{'s' * (targets != 1)} and {proxies} prox{'ies' if proxies != 1 else 'y'}",
+        " and ".join(
+            f"{count} {one if count == 1 else more}"
+            for count, one, more in ((targets, "target", "targets"), (proxies, "proxy", "proxies"))
+            if count
+        ),
         f"no log of {unread} of them" if unread else "",
         f"cluster {versions[0].cluster}",
     ]
