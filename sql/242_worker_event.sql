@@ -31,14 +31,14 @@ span as (
     from placed group by job_id, attempt
 ),
 later as (
-    select row_no, stamped_ns - ahead_ns as next_ns
+    select row_no, next_ns
     from (
         select
-            row_no, is_stamped, ahead_ns,
-            first_value(case when is_stamped then local_ns end ignore nulls)
+            row_no, is_stamped,
+            first_value(case when is_stamped then stamp_ns end ignore nulls)
                 over (partition by file_id order by line_no
                     range between current row and unbounded following)
-                as stamped_ns
+                as next_ns
         from placed
     )
     where is_stamped is not true
