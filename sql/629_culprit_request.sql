@@ -10,7 +10,7 @@
 -- note: (is_inner_address: no xaction is known to it yet, as in no redirected one). Where nobody is
 -- note: the culprit, as all failed alike, each that crashed counts. What was tried again long
 -- note: before an error of another kind went through. An address in full behind the pool's is what
--- note: a web proxy was asked for.
+-- note: a web proxy was asked for. first_at is null where a try has no time of its own.
 create or replace view culprit_request as
 with failed as (
     select failure_id, unnest(culprit_ranks) as rank
@@ -27,7 +27,8 @@ met as (
         nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.node_id, r.outcome,
         coalesce(nullif(regexp_extract(r.text, ' with url: https?://([\w.-]+:\d+)/', 1), ''),
             r.endpoint) as endpoint,
-        r.from_ns, r.to_ns, r.file_id, r.line_no
+        r.from_ns, r.to_ns, r.file_id, r.line_no,
+        r.outcome = 'retry' and r.stamp_source not in ('own', 'wrapper') as is_undated
     from failed as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.rank
     left join failure as p on p.failure_id = f.failure_id
@@ -48,7 +49,7 @@ one as (
             as outcome,
         count(*) filter (where outcome = 'retry') as retry_count,
         mode(endpoint order by endpoint) filter (where outcome = 'retry') as retry_endpoint,
-        min(from_ns) as first_ns, max(to_ns) as last_ns,
+        if(bool_or(is_undated), null, min(from_ns)) as first_ns, max(to_ns) as last_ns,
         arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id,
         arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
     from met

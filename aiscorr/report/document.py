@@ -153,7 +153,7 @@ class AskedFor:
     node_id: str | None
     outcome: str
     retry_count: int
-    first_at: datetime
+    first_at: datetime | None
     path: str | None
     line_no: int | None
     is_inner_address: bool = False

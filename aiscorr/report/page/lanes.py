@@ -256,7 +256,7 @@ def _arrows(failure: doc.FailureReport, axis: _Axis, nodes: dict[str, str], rank
                 yield Arrow(lane, moment, to_lane, max(moment, to_moment), step.replace("_", " "))
     elif culprit is not None:
         for one in failure.asked_for[:1]:
-            if one.node_id in nodes and one.rank in ranks:
+            if one.first_at and one.node_id in nodes and one.rank in ranks:
                 moment = axis.inside(one.first_at)
                 yield Arrow(ranks[one.rank], moment, nodes[one.node_id or ""], moment, "asked")
 

@@ -141,7 +141,7 @@ def _asked_for(failure: FailureReport) -> str:
         times = f"{one.retry_count} time{'s' * (one.retry_count != 1)}"
         elsewhere = one.retry_endpoint if whom and one.retry_endpoint not in (None, one.endpoint) else ""
         how = f", before that {times} of {elsewhere}" if elsewhere else f", tried again {times}"
-        tried = f"{how} since {clock(one.first_at)}"
+        tried = f"{how} since {clock(one.first_at)}" if one.first_at else how
     rest = failure.asked_for[1:]
     inner = [item.url or "" for item in rest if item.is_inner_address and item.rank == one.rank]
     others = len(rest) - len(inner)
