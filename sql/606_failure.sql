@@ -13,7 +13,8 @@
 -- note: two minutes before the watchdog spoke; of a job that was cancelled after it stood still it
 -- note: begins with the last step. It ends with the job. The first error is that of the verdict's
 -- note: evidence (lines of AIStore only where storage failed the job), fault or tries of the very
--- note: object (try_gap_s apart at most), or the watchdog's; a dump alone shows no error and no
+-- note: object (try_gap_s apart at most; a dated one goes before the earliest begin of a fault),
+-- note: or the watchdog's; a dump alone shows no error and no
 -- note: end. A line without a time of its own is put at the latest moment that fits, and not after
 -- note: the moment the ranks began to wait.
 create or replace view failure as
@@ -46,8 +47,12 @@ attempt as (
         coalesce(lead(r.from_ns) over tries, u.crash_latest_ns) - r.from_ns
             > (select value * 1e9 from threshold where name = 'try_gap_s') as is_apart
     from culprit_cause as u
+    left join rank_request as e on e.failure_id = u.failure_id and e.rank = u.witness_rank
+        and e.file_id = u.crash_file_id and e.line_no = u.crash_line_no
     join rank_request as r on r.failure_id = u.failure_id and r.rank = u.witness_rank
-        and r.outcome = 'retry' and r.object = u.object and r.from_ns <= u.crash_latest_ns
+        and r.outcome in ('retry', 'error', 'missing', 'short')
+        and r.stamp_source in ('own', 'wrapper') and r.from_ns <= u.crash_latest_ns
+        and (r.object = u.object or r.url = e.url)
     window tries as (partition by u.failure_id, u.witness_rank order by r.from_ns, r.line_no)
 ),
 tried as (
@@ -91,7 +96,8 @@ error as (
             when s.is_own then 'exact'
             when s.turn = 2 or fit_ns > s.utc_ns or fit_ns = s.latest_ns then 'at_latest'
             else 'at_earliest'
-        end as error_is
+        end as error_is,
+        s.turn = 1 as is_cited
     from said as s
     join failure_case as f on f.failure_id = s.failure_id
     where coalesce(error_ns >= f.low_ns, error_ns is not null)
@@ -100,6 +106,7 @@ error as (
     select f.failure_id, c.sign_ns as error_ns, c.sign_is as error_is
     from cause as c
     join failure_case as f on f.failure_id = c.failure_id and c.sign_ns >= f.low_ns
+    where c.sign_is <> 'at_earliest' or c.failure_id not in (select failure_id from tried)
     union all by name
     select t.failure_id, t.tried_ns as error_ns, 'exact' as error_is
     from tried as t
@@ -119,7 +126,8 @@ error as (
 first as (
     select
         failure_id, min(error_ns) as error_ns,
-        arg_min(error_is, (error_ns, error_is <> 'exact', error_is)) as error_is
+        arg_min(error_is, (error_ns, is_cited is not true, error_is <> 'exact', error_is))
+            as error_is
     from error
     group by failure_id
 ),
