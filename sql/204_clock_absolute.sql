@@ -35,9 +35,8 @@ followed as (
             as next_ns,
         e.last_ns
     from worker_line as w
-    left join worker_file as f on f.file_id = w.file_id
-    left join (select job_id, max(last_ns) as last_ns from worker_file group by job_id) as e
-        on e.job_id = f.job_id
+    left join (select file_id, max(last_ns) over (partition by job_id) as last_ns from worker_file)
+        as e on e.file_id = w.file_id
     where (request_ns is not null or stamp_source in ('own', 'wrapper'))
         and w.file_id in (select file_id from worker_line where request_ns is not null)
 ),

@@ -105,11 +105,8 @@ mixed as (
         list_reduce([x2, x3, 1::uhugeint, x2, x3, 5::uhugeint],
             lambda z, f: (xor(z, z >> case f when x2 then 30 when x3 then 27 else 31 end::uhugeint)
                 * f + case f when 1 then x1 else 0 end) % m,
-            (xor(a.hash, b.hash) + x1) % m) * 128 % q * 9 % m as weight,
-        o.began_ns, o.to_ns, o.target_count, o.answered_id,
-        l.node_id as plain_id
+            (xor(a.hash, b.hash) + x1) % m) * 128 % q * 9 % m as weight
     from missed as o
-    left join plain as l on l.cluster = o.cluster and l.full_name = o.full_name
     join node as n on n.cluster = o.cluster and n.role = 'target'
     join hashed as a on a.name = 'ais/@#/' || o.full_name
     join hashed as b on b.name = n.node_id
@@ -117,18 +114,20 @@ mixed as (
 ),
 first as (
     select failure_id, cluster, full_name, arg_max(node_id, weight) as node_id,
-        any_value(began_ns) as began_ns, any_value(to_ns) as to_ns,
-        coalesce(any_value(answered_id), any_value(plain_id)) as answered_id
+        count(*) as known_count
     from mixed
     group by failure_id, cluster, full_name
-    having count(*) >= any_value(target_count)
 )
 select f.failure_id, f.cluster, regexp_extract(f.full_name, '^[^/]+') as bucket,
     regexp_extract(f.full_name, '/(.*)$', 1) as object, f.node_id,
     exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind
         where k.takes_away and n.cluster = f.cluster and n.node_id = f.node_id
-            and n.started_ns <= f.to_ns and n.ended_ns >= f.began_ns - t.value * 1e9) as is_away
+            and n.started_ns <= o.to_ns and n.ended_ns >= o.began_ns - t.value * 1e9) as is_away
 from first as f
+join missed as o on o.failure_id = f.failure_id and o.cluster = f.cluster
+    and o.full_name = f.full_name and f.known_count >= o.target_count
+left join plain as l on l.cluster = f.cluster and l.full_name = f.full_name
 join threshold as t on t.name = 'fault_slack_s'
-qualify not bool_or(not is_away and coalesce(f.answered_id <> f.node_id, false))
+qualify not bool_or(not is_away
+        and coalesce(coalesce(o.answered_id, l.node_id) <> f.node_id, false))
     over (partition by f.failure_id, f.cluster)

@@ -21,10 +21,14 @@ with served as (
             || '($|[^\w.-])')
     where regexp_matches(f.crash_pattern, 'bucket_not_found$')
         and regexp_matches(f.crash_message, 'ais://[\w.-]')),
+placed as (
+    select f.*, r.owner_id, r.is_owner_away, r.is_misnamed
+    from failure_lead as f
+    left join storage_relation as r on r.failure_id = f.failure_id
+        and r.rank is not distinct from f.culprit_rank
+),
 losing as (
-    select f.failure_id from failure_lead as f
-        left join storage_relation as w on w.failure_id = f.failure_id
-            and w.rank is not distinct from f.culprit_rank
+    select f.failure_id from placed as f
         where regexp_matches(f.crash_pattern, 'missing|not_found|entry')
         and not regexp_matches(coalesce(f.crash_text, ''), 'No such file or directory: ''?/') and (
         (list_contains(f.short_ids, f.crash_node_id)
@@ -55,16 +59,16 @@ losing as (
             or exists (from node_fault as n
                 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
                 where n.cluster = f.cluster and n.started_ns <= f.crash_latest_ns
-                    and w.is_misnamed is not true
+                    and f.is_misnamed is not true
                     and case when n.node_id = f.crash_node_id then n.ended_ns >= f.started_ns
-                        else n.node_id = coalesce(w.owner_id, n.node_id)
+                        else n.node_id = coalesce(f.owner_id, n.node_id)
                             and n.role = 'target' and n.weight >= 0.8
                             and n.ended_ns >= coalesce(f.crash_ns, f.started_ns)
                                 - if(n.started_ns >= f.started_ns, 60e9, 0)
                         end))
 ),
 judged as (
-    select f.*, e.object_count, e.loss, r.owner_id, r.is_owner_away, r.is_misnamed,
+    select f.*, e.object_count, e.loss,
         w.says as loss_says, e.node_id as gone_node_id, e.file_id as gone_file_id,
         e.line_no as gone_line_no,
         coalesce(e.loss <> 'evicted_unnamed'
@@ -81,10 +85,8 @@ judged as (
         m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words,
         d.file_id as sudden_file_id, d.line_no as sudden_line_no, b.says as change_says,
         b.file_id as change_file_id, b.line_no as change_line_no, b.is_proven as is_changed
-    from failure_lead as f
+    from placed as f
     left join bucket_change as b on b.failure_id = f.failure_id
-    left join storage_relation as r on r.failure_id = f.failure_id
-        and r.rank is not distinct from f.culprit_rank
     left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
         left join sudden_fault as d on d.failure_id = f.failure_id
