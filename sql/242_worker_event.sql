@@ -171,7 +171,7 @@ select
     w.world_size,
     w.block_line_no, w.is_uncaught, w.is_chained, w.frame_kind, w.collective,
     regexp_replace(substr(w.text, w.message_start + 1), '^(?:'
-        '(?:, *"\w+": *(?:"[^"]*"|[\w.]+))*, *"(?:msg|message)": *"'
+        '(?:, *"\w+": *(?:"[^"]*"|\{[^{}]*\}|[\w.]+))*, *"(?:msg|message)": *"'
         '|(?: *[|-] *|\]\[[\w.]+\]\[|\] +)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: *[|-]|\] -|) +'
         '(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*'
         '|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d) +(?:\S+ [\w.-]+\[\d+\]: +)?)', '')

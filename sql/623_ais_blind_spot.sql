@@ -160,10 +160,9 @@ every as (
             || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more'
                 else '' end
             || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
-        case len(short_ids) when 1 then 'its log ends ' else 'their logs end ' end
-            || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar || ' s'
-            || case len(short_ids) when 1 then '' else ' or more' end
-            || ' before the ranks stopped at '
+        case len(short_ids) when 1 then 'its log ends ' else 'their logs end up to ' end
+            || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar
+            || ' s before the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
             || '; a fault that began later is not seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'

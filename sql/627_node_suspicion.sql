@@ -1,16 +1,18 @@
 -- A fault of an AIStore node that is not held responsible for a failure: ruled out, or not judged.
 -- grain: one row a failure and fault of a node
--- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind,
--- reads: storage_relation, failed_rank, asked_node, threshold
+-- reads: failure, failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault,
+-- reads: fault_kind, storage_relation, failed_rank, asked_node, threshold
 -- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
 -- note: verdict leaves storage open, or the rank asked that node too: what is missing to tie it is
--- note: named. A moment without decimals is anywhere in its second. The SDK's own errors are never
--- note: of another kind than a fault of AIStore.
+-- note: named. What was over before the first error had ended: who tries again stops later. A
+-- note: moment without decimals is anywhere in its second. The SDK's own errors are never of
+-- note: another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (
     select
         f.failure_id, f.job_id, f.attempt, f.started_ns, f.stall_ns, f.ended_ns, r.storage_verdict,
+        least(f.stall_ns, epoch_ns(x.first_error_at)) as error_ns,
         f.stall_ns + case when f.stall_ns % 1000000000 = 0 then 999999999 else 0 end as stall_to_ns,
         r.node_id as tied_node_id,
         l.culprit_rank, l.crash_pattern, coalesce(l.exception, l.crash_pattern) as error_words,
@@ -22,6 +24,7 @@ with case_span as (
             and coalesce(s.time_weight, 0.0) < 0.5 as is_other_work,
         coalesce(a.is_absent, false) as is_absent
     from failure_case as f
+    left join failure as x on x.failure_id = f.failure_id
     join failure_lead as l on l.failure_id = f.failure_id
     join root_cause as r on r.failure_id = f.failure_id and r.place = 1
     left join storage_relation as s on s.failure_id = f.failure_id
@@ -67,7 +70,7 @@ select
             ' UTC; no line shows its end)')
         as what,
     case
-        when fault_end_ns < stall_ns then
+        when fault_end_ns < error_ns then
             if(ended_at is null, 'it was last seen ', 'it had ended ')
             || ((stall_ns - epoch_ns(coalesce(ended_at, last_sign_at))) // 1000000000)::varchar
             || ' s before the ranks stopped at '

@@ -157,7 +157,7 @@ _JOB = """
 select j.framework, j.task, j.resumed_from, j.world_size,
     case when j.is_world_stated then 'stated' else 'at_least' end as world_size_is,
     j.rank_count, j.node_count, j.ranks_per_node, j.data_source, j.started_at,
-    j.ended_at, j.least_s, j.end_reason, coalesce(j.hosts, []) as hosts, j.attempt,
+    greatest(j.ended_at, f.ended_at) as ended_at, j.least_s, j.end_reason, coalesce(j.hosts, []) as hosts, j.attempt,
     coalesce(t.version, (t.release_no // 100)::varchar || '.' || (t.release_no % 100)::varchar
         || ' (inferred from line numbers)') as torch_release
 from failure as f

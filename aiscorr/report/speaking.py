@@ -16,7 +16,7 @@ _TAGS = re.compile(r"^(?:\s*(?:\[[^\][]{1,80}\]|:))+\s*(?=\w)")
 _LEVELS = re.compile(r"^\s*(?:(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\b[\s:|-]*)+(?=\w)")
 #: Members of a JSON record before its words, and the level, rank, logger and place in the source before others.
 _PARTS = re.compile(
-    r'''^(?:(?:, *"\w+": *(?:"[^"]*"|[\w.]+))*, *"(?:msg|message)": *"'''
+    r'''^(?:(?:, *"\w+": *(?:"[^"]*"|\{[^{}]*\}|[\w.]+))*, *"(?:msg|message)": *"'''
     r"|(?: *[|-] *|\]\[[\w.]+\]\[|\] +)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: *[|-]|\] -|) +"
     r"(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*)"
 )
