@@ -7,8 +7,8 @@
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
 -- note: seen. node_count is that of these logs, of the tasks of srun -l that print as torchrun
--- note: does, or of the launcher's command; where they are the log of one node (by its number) and
--- note: lack ranks, ranks_per_node is null.
+-- note: does, or of the launcher's command, a short name being the host of a long one; where they
+-- note: are the log of one node (by its number) and lack ranks, ranks_per_node is null.
 create or replace view job as
 with seen as (
     select
@@ -24,7 +24,9 @@ with seen as (
                 when regexp_matches(pattern, '^(nccl|gloo|c10d|ddp|torchrun|process_group)')
                     then '1 PyTorch'
         end)[3:] as framework,
-        list_sort(list(distinct host) filter (where host <> 'localhost')) as hosts,
+        list_sort(list(distinct host) filter (where host <> 'localhost')) as names,
+        list_filter(names, lambda short: not list_bool_or(
+            list_transform(names, lambda name: starts_with(name, short || '.')))) as hosts,
         list_sort(list(distinct bucket) filter (where bucket is not null)) as buckets,
         bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null
             or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%')
@@ -141,9 +143,7 @@ select
             array_to_string(
                 list_distinct(
                     list_concat(coalesce(t.sources, []),
-                        list_transform(
-                            case when len(t.sources) > 0 then [] else coalesce(e.buckets, []) end,
-                            lambda b: b))),
+                        case when len(t.sources) > 0 then [] else coalesce(e.buckets, []) end)),
                 ' '),
             ''),
         'via ' || nullif(array_to_string(t.endpoints, ' '), ''),

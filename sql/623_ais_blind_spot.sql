@@ -54,6 +54,20 @@ near as (
         and v.ended_ns >= epoch_ns(b.window_started_at)
     group by b.failure_id
 ),
+nearest as (
+    select b.failure_id,
+        coalesce(
+            'begin ' || strftime(make_timestamp_ns(min(v.started_ns)
+                filter (where v.started_ns > epoch_ns(b.window_ended_at)))::timestamp, '%H:%M:%S'),
+            'end ' || strftime(make_timestamp_ns(max(v.ended_ns))::timestamp, '%H:%M:%S'))
+            as words
+    from base as b
+    join node_coverage as v
+        on v.started_ns between epoch_ns(b.window_ended_at) and epoch_ns(b.window_ended_at) + 3600e9
+        or v.ended_ns between epoch_ns(b.window_started_at) - 3600e9
+            and epoch_ns(b.window_started_at)
+    group by b.failure_id
+),
 elsewhen as (
     select b.failure_id, b.endpoint, e.cluster, min(v.started_ns) as from_ns,
         max(v.ended_ns) as to_ns
@@ -89,6 +103,7 @@ every as (
             else 'no line of the job says that this was AIStore'
                 || case when n.failure_id is null then ', and ' else '' end end
             || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words
+                    || coalesce('; those that were read ' || t.words, '')
                 else '' end
             || case when not b.is_ais_user then ''
                 when b.storage_verdict = 'guilty' then ', so what went wrong there is not seen'
@@ -102,6 +117,7 @@ every as (
             as command
     from base as b
     left join near as n on n.failure_id = b.failure_id
+    left join nearest as t on t.failure_id = b.failure_id
     where b.node_count = 0 and b.is_asked and not (b.is_ais_user and n.failure_id is not null)
     union all
     select b.failure_id, 1,
