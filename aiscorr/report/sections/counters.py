@@ -12,6 +12,8 @@ ORDER = 70
 EMPTY = "No statistics line of AIStore that was read is of the time of the failure."
 
 _LIMIT = 8
+#: A node is named where so much of an error's growth is its own.
+_MOST_OF_IT = 0.5
 _SUMMED = ("get.n", "put.n", "getbatch.n")
 
 
@@ -90,12 +92,11 @@ def _side(side: ErrorSide) -> str:
     where = {"target": "grew at targets only", "proxy": "grew at proxies only", "both": "grew at proxies and targets"}[
         side.side
     ]
-    share = (
-        f", {side.top_share_ratio:.0%} of it at {side.top_node_id}"
-        if side.top_share_ratio < 1
-        else f", seen only at {side.top_node_id}"
-    )
-    rate = f" ({side.top_error_ratio:.1%} of its requests then)" if side.top_error_ratio else ""
+    share = rate = ""
+    if side.top_share_ratio >= _MOST_OF_IT:
+        part = f"{side.top_share_ratio:.0%} of it at" if side.top_share_ratio < 1 else "seen only at"
+        share = f", {part} {side.top_node_id}"
+        rate = f" ({side.top_error_ratio:.1%} of its requests then)" if side.top_error_ratio else ""
     inside = f"{number(side.inside)} inside{_bounds(side)}"
     return f"{side.counter}: {number(side.before)} before, {inside}; {where}{share}{rate}"
 
