@@ -2,7 +2,8 @@
 -- none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
 -- reads: public_service, failure_case, rank_activity, worker_event, worker_tail, worker_file,
--- reads: rank_crash, failed_fetch, stack_request, job_cluster, cluster_extent, node_endpoint, node
+-- reads: rank_crash, failed_fetch, stack_request, job_cluster, cluster_extent, node_endpoint, node,
+-- reads: pattern_content
 -- case: kept
 -- note: The node is the designated target where the line names one, else the owner of the address;
 -- note: AIStore logs print the address of its inner network, so a public port is told by the host,
@@ -141,18 +142,18 @@ placed as (
         and regexp_matches(concat_ws(' ', l.url, l.text), '/v1/\S*[?&]pid=')
 ),
 answered as (
-    select *, case
+    select placed.*, case
             when coalesce(is_chained, false) then 'chained'
             when role in ('stack', 'retry', 'recovery')
                 then case role when 'stack' then 'pending' when 'retry' then 'retry'
                     else 'recovered' end
             when received_count is not null and expected_count is not null
                 and received_count < expected_count then 'short'
-            when status_code = 404 or pattern like '%not_found%'
-                or pattern like '%missing%' then 'missing'
+            when status_code = 404 or content = 'absent' then 'missing'
             when role = 'cause' then 'error'
             else 'note' end as outcome
     from placed
+    left join pattern_content as p on p.pattern = placed.pattern
 )
 select
     failure_id, job_id, attempt, cluster, cluster_certainty, rank, outcome,

@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure; where none is the culprit and most ranks failed alike, or
 -- grain: an error's lines name no rank, one row without a rank
 -- reads: failure_case, culprit, failed_rank, rank_crash, failure_signal, rank_activity,
--- reads: rank_request, threshold
+-- reads: rank_request, pattern_content, threshold
 -- case: yes
 -- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
 -- note: storage, data, network, device or host is its rank's, also one that an exception of no
@@ -118,6 +118,7 @@ select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,
     c.file_id as basis_file_id, c.line_no as basis_line_no, c.text as basis_text,
     r.signal as crash_signal, coalesce(r.pattern, b.pattern) as crash_pattern, r.tier as crash_tier,
+    p.content as crash_content,
     case when m.pattern in ('mountpoint_s3_failed', 'fetch_broken') then 'storage_io'
         else r.failure_class end
         as crash_class,
@@ -153,3 +154,4 @@ left join doing as d on d.job_id = f.job_id and d.attempt = f.attempt and d.rank
 left join met as m on m.failure_id = f.failure_id and m.rank = c.witness_rank
 left join met as b on b.failure_id = f.failure_id and b.rank = c.witness_rank
     and b.pattern = 'mountpoint_s3_failed' and c.basis = 'killed'
+left join pattern_content as p on p.pattern = r.pattern

@@ -114,8 +114,7 @@ judged as (
                 '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port'
                     '|http_no_buffer_space)') as is_path_error,
         u.crash_class = 'data'
-            and regexp_matches(u.crash_pattern,
-                'missing|not_found|truncated|short|stop_iteration|entry')
+            and u.crash_content is not null
             and not contains(u.crash_pattern, 'bucket')
             and not regexp_matches(coalesce(u.crash_text, ''), 'No such file or directory: ''?/')
                 as is_lack,
@@ -183,7 +182,7 @@ select
     k.relation, k.chain_weight, k.time_weight, k.stale_weight,
     j.crash_pattern is null and j.activity not in ('storage_wait') as is_silent,
     j.crash_pattern is not null as has_error,
-    j.is_lack and regexp_matches(j.crash_pattern, 'missing|not_found|entry') as is_absence,
+    j.is_lack and j.crash_content = 'absent' as is_absence,
     case when j.is_lack then j.missed_ns end as missed_ns,
     case when is_absence then o.node_id end as owner_id,
     case when is_absence then o.is_away end as is_owner_away,

@@ -101,7 +101,7 @@ select
     coalesce(p.is_plural, ends_with(culprit_words, ' ranks'), false) as is_plural,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind,
-    u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
+    u.exit_code, u.crash_content, u.status_code, u.object, u.received_count, u.expected_count,
     u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,
     u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
     u.activity, regexp_extract(y.meaning, '^[^:,]*') as activity_words,

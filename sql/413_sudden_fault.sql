@@ -27,7 +27,7 @@ join node_fault as n on n.cluster = v.cluster
 where u.frame_kind in ('storage', 'data_loading', 'decoding')
     and (u.crash_pattern = 'python_exception'
         or (u.crash_class = 'data' and u.crash_pattern <> 'sdk_archive_member_unknown'
-            and not regexp_matches(u.crash_pattern, 'missing|not_found|bucket|entry')))
+            and u.crash_content is distinct from 'absent'))
     and not regexp_matches(coalesce(u.exception, ''),
         '^(Type|Attribute|Name|UnboundLocal|Key|Index|Assertion|NotImplemented|Import'
             '|ModuleNotFound|Recursion|ZeroDivision|FloatingPoint|Syntax|FileNotFound|FileExists'

@@ -31,14 +31,13 @@ select
                     'disk_stuck', 'maintenance')
             and (f.link_kind <> 'fault_time'
                 or (
-                    regexp_matches(f.crash_pattern,
-                        'missing|not_found|truncated|stop_iteration|entry')
-                    and not (f.fault_kind = 'hung' and contains(f.crash_pattern, 'truncated'))
+                    f.crash_content is not null
+                    and not (f.fault_kind = 'hung' and f.crash_content = 'cut')
                     and (f.fault_kind not in ('disk_fault', 'disk_stuck')
                         or coalesce(f.crash_node_id = f.link_node_id, true))))
                 then 'fired'
         when f.is_tied and f.link_kind = 'error_line'
-            and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found'))
+            and ((f.crash_class = 'data' and f.crash_content = 'absent')
                 or (
                     (f.crash_class = 'data'
                         or f.crash_pattern in ('python_exception', 'file_missing'))

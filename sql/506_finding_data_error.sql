@@ -29,7 +29,7 @@ placed as (
 ),
 losing as (
     select f.failure_id from placed as f
-        where regexp_matches(f.crash_pattern, 'missing|not_found|entry')
+        where f.crash_content = 'absent'
         and not regexp_matches(coalesce(f.crash_text, ''), 'No such file or directory: ''?/') and (
         (list_contains(f.short_ids, f.crash_node_id)
             and exists (from object_loss as o
@@ -92,7 +92,7 @@ judged as (
         left join sudden_fault as d on d.failure_id = f.failure_id
         left join fault_kind as k on k.fault_kind = d.fault_kind
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank
-        and regexp_matches(f.crash_pattern, 'missing|not_found|entry|skipped')
+        and (f.crash_content = 'absent' or f.crash_pattern = 'reader_skipped_too_many')
     left join failure_kind as w on w.failure_kind = e.loss
     qualify row_number()
         over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last,
@@ -112,20 +112,17 @@ select failure_id, 'data_error' as finding,
             or sudden_node_id is not null or change_says is not null
             or is_losing then 'undetermined'
         when crash_pattern = 'reader_skipped_too_many' then 'undetermined'
-        when stray_count > 0
-            and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
-        when list_contains(uncovered_ids, coalesce(owner_id, crash_node_id))
-            and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
+        when crash_content = 'absent' and (stray_count > 0
+            or list_contains(uncovered_ids, coalesce(owner_id, crash_node_id))) then 'undetermined'
         when uncovered_ids is not null
-            and (regexp_matches(crash_pattern, 'truncated|archive_corrupt')
+            and ((crash_content = 'cut' or crash_pattern = 'archive_corrupt')
                 and contains(crash_text, '/v1/objects/')
                 or regexp_matches(crash_message, '\betl job \S+ does not exist')
                 and has_trained)
                 then 'undetermined'
         when (is_storage_seen and link_score < 0.5) then 'innocent'
         when is_storage_seen
-            and not regexp_matches(crash_pattern,
-                'missing|not_found|truncated|stop_iteration|entry')
+            and crash_content is null
             and link_kind = 'fault_time' then 'innocent'
         else 'undetermined'
     end as storage_verdict,
@@ -181,7 +178,7 @@ select failure_id, 'data_error' as finding,
                 or sudden_node_id is not null or change_says is not null then 'maybe_storage'
             when is_storage_seen and link_score < 0.5
                 and (coalesce(stray_count, 0) = 0
-                    or not regexp_matches(crash_pattern, 'missing|not_found|entry'))
+                    or crash_content is distinct from 'absent')
                 then 'storage_well'
             when is_storage_seen then 'maybe_storage' end},
         {'file_id': change_file_id, 'line_no': change_line_no, 'why': change_says},

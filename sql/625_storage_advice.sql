@@ -39,7 +39,7 @@ aside as (
     select
         l.failure_id, l.storage_verdict = 'innocent' as is_cleared,
         case when l.failure_class = 'data'
-            and not regexp_matches(l.crash_pattern, 'missing|not_found|entry')
+            and l.crash_content is distinct from 'absent'
                 then nullif(
                     rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'),
                     '') end

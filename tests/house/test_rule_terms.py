@@ -9,6 +9,7 @@ from typing import Any
 
 from aiscorr.analysis.spec import view_specs
 from aiscorr.catalog.explain import constants
+from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.store.records import records
 
 _TERM = re.compile(r"'term':(.*?)(?='file_id'|'strength'|\})", re.DOTALL)
@@ -42,6 +43,12 @@ def literals_of_readers(name: str) -> str:
     readers = [spec for spec in view_specs() if name in spec.reads]
     read = {other for spec in readers for other in spec.reads}
     return "\n".join(spec.select for spec in view_specs() if spec in readers or spec.name in read)
+
+
+def test_contents_are_of_patterns() -> None:
+    """What a line says of the data that was asked for is said of patterns that there are."""
+    names = {pattern.name for pattern in pattern_set("worker")}
+    assert [row for row in facts("pattern_content") if row["pattern"] not in names] == []
 
 
 def test_rules_name_the_terms_that_have_a_weight() -> None:
