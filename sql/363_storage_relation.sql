@@ -142,7 +142,8 @@ judged as (
                         '|sav(e|ing|ed)|upload(ing)?)\b')) as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''),
             '(?i)empty reply from server|exit 52\b|without (sending a )?response'
-                '|RemoteDisconnected|server disconnected') as is_dropped,
+                '|RemoteDisconnected|server disconnected|ConnectionResetError|reset by peer')
+            as is_dropped,
         (starts_with(u.crash_pattern, 'storage_') or (u.crash_pattern = 'hdf5_fetch_failed'
                 and not exists (from rank_request as q
                     where q.failure_id = u.failure_id and q.rank <> u.witness_rank
