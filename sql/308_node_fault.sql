@@ -1,13 +1,14 @@
 -- A span of time in which something was wrong with an AIStore node, whatever it was.
 -- grain: one row a fault of a node
 -- reads: node_outage, isolated_node, node_trouble, slow_answer, slow_target, slow_source,
--- reads: stale_membership, node, fault_kind
+-- reads: node_standstill, stale_membership, node, fault_kind
 -- public: yes
 -- stored: yes
 -- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node
 -- note: that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is
 -- note: only the earliest moment that fits, else null. ended_at is null where no line shows it;
--- note: ended_ns is until when it is taken to have lasted.
+-- note: ended_ns is until when it is taken to have lasted. A standstill is told where the node was
+-- note: not away then for another reason.
 create or replace view node_fault as
 with every as (
     select cluster, node_id, fault_kind, started_ns, ended_ns, shown_end_ns, last_sign_ns,
@@ -45,6 +46,13 @@ with every as (
         sign_count as witness_count, file_id, line_no, text, text as detail,
         false as is_dated
     from slow_answer
+    union all by name
+    select s.cluster, s.node_id, 'hung' as fault_kind, s.started_ns, s.ended_ns,
+        s.ended_ns as shown_end_ns, s.known_ns as sign_ns, 1 as witness_count, s.file_id, s.line_no,
+        s.text, s.known_ns, s.text as detail
+    from node_standstill as s
+    anti join node_outage as o on o.cluster = s.cluster and o.node_id = s.node_id
+        and o.started_ns <= s.ended_ns and o.ended_ns >= s.started_ns
 ),
 worded as (
     select
