@@ -131,23 +131,36 @@ told as (
             and (exception is not null or aborted_rank is not null or is_given_up)
 ),
 foretold as (
-    select p.file_id, p.line_no, p.rank, mode(h.pattern order by h.pattern) as pattern
-        from told as p
+    select p.file_id, p.line_no, p.rank, mode(h.pattern order by h.pattern) as pattern,
+        any_value(h.failure_class) as failure_class
+    from told as p
     join failure_signal as h on h.file_id = p.file_id
         and h.line_no between p.line_no - 60 and p.line_no - 1
         and coalesce(h.latest_ns, h.utc_ns) >= p.utc_ns - 2000000000
         and coalesce(h.rank, p.rank) = p.rank
         and case p.pattern when 'data_pipe_failed' then h.pattern = 'http_not_found'
             and regexp_matches(p.text, '\b(exit|status) 22\b')
+            when 's3_endpoint_unreachable' then h.pattern = 'http_connection_refused'
+                and h.block_line_no = p.block_line_no
             when 'storage_transfer_failed' then h.failure_class = 'data' and h.signal = 'error'
             else false end
     group by p.file_id, p.line_no, p.rank, p.pattern
-        having p.pattern = 'data_pipe_failed' or count(*) >= 3
+    having p.pattern <> 'storage_transfer_failed' or count(*) >= 3
+    union all
+    select distinct p.file_id, p.line_no, p.rank, 'storage_read_failed', 'storage_io'
+    from told as p
+    join failure_signal as h on h.job_id = p.job_id and h.attempt = p.attempt
+        and h.signal = 'retry' and h.tier = 'data_io' and coalesce(h.rank, p.rank) = p.rank
+        and regexp_matches(h.message, '(?i)\b(read|fetch|get|download|load|request|batch)')
+        and contains(regexp_replace(h.message, '\d+', '', 'g'),
+            regexp_replace(p.message, '\d+', '', 'g'))
+    where p.pattern = 'python_exception' and regexp_matches(p.exception,
+        '(?:Runtime|IO|OS|Connection|Timeout|EOF)Error$|^(?:[A-Z]\w*)?(?:Batch|Read|Fetch)\w*$')
 ),
 line as (
     select
         s.* replace (coalesce(d.pattern, s.pattern) as pattern,
-            if(d.file_id is null, s.failure_class, 'data') as failure_class),
+            coalesce(d.failure_class, s.failure_class) as failure_class),
         case
             when s.signal = 'crash' and s.tier in ('process', 'gpu')
                 and s.pattern not

@@ -8,10 +8,12 @@
 -- note: is believed, and so is that a node of AIStore got no answer from the one it names; a reset,
 -- note: a time-out or a bare status is not proof of whose fault it was; a read time-out says that
 -- note: the request was taken, so quiet logs do not acquit; nor does a node whose address refused,
--- note: as its log shows no connection that did not come; nor are they quiet where a node complains
--- note: of what the error names. A batch that misses an object comes short and names none, so
--- note: objects deleted from the job's bucket since it began may be why. A configuration that was
--- note: changed within fault_bite_s before the error leaves no fault in the logs either.
+-- note: as its log shows no connection that did not come (if that log goes no further, and a proxy
+-- note: had redirected the request to it, pid= in the address, it was gone); nor are they quiet
+-- note: where a node complains of what the error names. A batch that misses an object comes short
+-- note: and names none, so objects deleted from the job's bucket since it began may be why. A
+-- note: configuration that was changed within fault_bite_s before the error leaves no fault in the
+-- note: logs either.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -62,8 +64,8 @@ judged as (
                 false))
             and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,
-        is_refused and o.ended_ns <= f.crash_latest_ns + 5000000000
-            and v.is_storage_cleared as is_gone,
+        is_refused and o.ended_ns <= u.crash_latest_ns + 5000000000
+            and (v.is_storage_cleared or regexp_matches(u.crash_text, '[?&]pid=')) as is_gone,
         regexp_matches(u.crash_pattern,
             'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'
                 '|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed'

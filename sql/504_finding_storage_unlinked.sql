@@ -49,7 +49,9 @@ select
                 or f.crash_pattern = 'checkpoint_save_failed' then ' in its checkpoint,' else '' end
             || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || u.refusing_node_id
-            || ' refused the connection; its log goes no further, while those of its peers do'
+            || ' refused the connection; its log goes no further, '
+            || if(f.is_storage_cleared, 'while those of its peers do',
+                'and a proxy had just sent the request there')
         when 'node_refused'
             then ' while reading from storage: the address of AIStore node ' || u.refusing_node_id
                 || ' refused connections, and its log shows no fault'
