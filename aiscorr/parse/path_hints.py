@@ -9,7 +9,7 @@ from functools import lru_cache
 
 _GENERIC_FOLDER = re.compile(
     r"^(?:logs?|workers?|worker[_-]?logs?|std(?:err|out)|outputs?|out|errors?|err|torchrun[\w.-]*|attempt_\d+|none_\w+|\d{1,3}|"
-    r"node[_-]?\d*|rank[_-]?\d*|ais|aiscorr-(?:stacks|dumps)-\w+|traces?|debug[_-]?dumps?|ais[_-]?logs?|ais[_-]archives?[\w-]*|ais-stderr|fr|fr_json|"
+    r"(?:node|rank|executor)[_-]?\d*|ais|aiscorr-(?:stacks|dumps)-\w+|traces?|debug[_-]?dumps?|ais[_-]?logs?|ais[_-]archives?[\w-]*|ais-stderr|fr|fr_json|"
     r"(?:stacks?|dumps?|py-?spy)(?:[_.-]?\d[\w.-]*|[_-](?:first|second|third|again|later|before|after|now|hang|hung))?|snap(?:shot)?[_-]?\d*|t\d+|slurm[_-]?logs?|runs?|peer)$",
     re.IGNORECASE,
 )
