@@ -5,7 +5,8 @@
 -- case: yes
 -- note: Somebody left first, and who lost a peer did not. is_gone: it is one of these ranks, or
 -- note: their host as a whole: the number of ranks is stated, nothing else was wrong, and their own
--- note: lines go on until the steps of the others end, so that their log was not cut.
+-- note: lines go on until the steps of the others end, so that their log was not cut. A rank that
+-- note: alone has no log at all is the one: nobody else is left.
 create or replace view departed_rank as
 with lost as (
     select job_id, attempt
@@ -45,10 +46,14 @@ wordless as (
 )
 select
     job_id, attempt, rank, file_id,
-    bool_and(is_plain and is_heard and not is_absent) over same
-        and count(*) over same * 2 <= any_value(rank_count) over same
-        and (count(*) over same = 1
-            or (min(place) over same = max(place) over same
-                and count(*) over same = any_value(place_count) over same)) as is_gone
+    bool_and(is_plain and (is_heard or is_absent)) over same
+        and case
+            when count(*) over same = 1
+                then is_absent or any_value(rank_count) over same >= 2
+            else not bool_or(is_absent) over same
+                and count(*) over same * 2 <= any_value(rank_count) over same
+                and min(place) over same = max(place) over same
+                and count(*) over same = any_value(place_count) over same
+        end as is_gone
 from wordless
 window same as (partition by job_id, attempt)

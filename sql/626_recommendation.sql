@@ -156,7 +156,7 @@ every as (
     where l.culprit_rank is not null and l.crash_pattern is null
         and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined')
         and not (l.failure_class = 'data_loading_stall' and a.activity = 'storage_wait')
-        and l.failure_kind is distinct from 'own_code'
+        and coalesce(l.failure_kind, '') not in ('own_code', 'rank_log_missing')
     union all
     select l.failure_id, 9, 'training', 'Look at ' || k.look_at || '.',
         'the stack of rank ' || l.culprit_rank::varchar || ' is at ' || l.activity_text
