@@ -8,9 +8,9 @@
 -- note: is believed, and so is that a node of AIStore got no answer from the one it names; a reset,
 -- note: a time-out or a bare status is not proof of whose fault it was; a read time-out says that
 -- note: the request was taken, so quiet logs do not acquit; nor does a node whose address refused,
--- note: as its log shows no connection that did not come (if that log goes no further, and a proxy
--- note: had redirected the request to it, pid= in the address, it was gone); nor are they quiet
--- note: where a node complains of what the error names. A batch that misses an object comes short
+-- note: as its log shows no connection that did not come (a target was gone if its log goes no
+-- note: further: clients come to it by a proxy's redirect alone); nor are they quiet where a node
+-- note: complains of what the error names. A batch that misses an object comes short
 -- note: and names none, so objects deleted from the job's bucket since it began may be why. A
 -- note: configuration that was changed within fault_bite_s before the error leaves no fault in the
 -- note: logs either.
@@ -65,7 +65,7 @@ judged as (
             and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,
         is_refused and o.ended_ns <= u.crash_latest_ns + 5000000000
-            and (v.is_storage_cleared or regexp_matches(u.crash_text, '[?&]pid=')) as is_gone,
+            and (v.is_storage_cleared or n.role = 'target') as is_gone,
         regexp_matches(u.crash_pattern,
             'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'
                 '|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed'
