@@ -7,8 +7,8 @@
 -- note: ticker that begins as the runner does (stats/common.go, 3.30 to 5.0): these lines lie whole
 -- note: tens of seconds apart, and one that does not was due earlier. The process did not run from
 -- note: then at the latest, and from the node's line before at the earliest, as far as peers would
--- note: not have missed it. A beat is what two of the three ticks before have in common; in a
--- note: cluster of another beat nothing is told.
+-- note: not have missed it. A beat is what two of the three ticks before have in common. In a
+-- note: cluster of another beat nothing is told, and where beats are uneven a line may be early.
 create or replace view node_standstill as
 with process as (
     select cluster, node_id, process_seq, coalesce(any_value(started_ns), min(utc_ns)) as started_ns
@@ -42,14 +42,15 @@ spaced as (
     window run as (partition by cluster, node_id, process_seq order by utc_ns, line_no)
 ),
 steady as (
-    select cluster
+    select cluster,
+        20 * median(least(gap_ns % 10000000000, 10000000000 - gap_ns % 10000000000)) as spread_ns
     from spaced
     where gap_ns is not null
     group by cluster
     having avg(if((gap_ns + 500000000) % 10000000000 <= 1000000000, 1, 0)) >= 0.8
 ),
 late as (
-    select s.*,
+    select s.*, c.spread_ns,
         case
             when (one_ns - two_ns + 500000000) % 10000000000 <= 1000000000
                 or (one_ns - three_ns + 500000000) % 10000000000 <= 1000000000 then one_ns
@@ -57,7 +58,7 @@ late as (
         end as beat_ns,
         (utc_ns - beat_ns) % 10000000000 as late_ns
     from spaced as s
-    semi join steady as c on c.cluster = s.cluster
+    join steady as c on c.cluster = s.cluster
     where (gap_ns + 500000000) % 10000000000 > 1000000000
 )
 select
@@ -72,9 +73,9 @@ select
     l.file_id, l.line_no,
     'its statistics came ' || round(l.late_ns / 1e9, 1)::varchar || ' s late' as text
 from late as l
-join threshold as t on t.name = 'standstill_s' and l.late_ns >= t.value * 1e9
+join threshold as t on t.name = 'standstill_s'
+    and l.late_ns between t.value * 1e9 and 10000000000 - l.spread_ns
 join threshold as d on d.name = 'kalive_detect_s'
 left join ais_event as e on e.cluster = l.cluster and e.node_id = l.node_id
     and e.utc_ns between l.one_ns and l.utc_ns - l.late_ns
-where l.late_ns <= 9500000000
 group by l.cluster, l.node_id, l.utc_ns, l.late_ns, l.file_id, l.line_no

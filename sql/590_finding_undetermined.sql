@@ -53,8 +53,8 @@ select
             || ' ended first, and its own error is not in these logs: torchrun names only '
                 'its exit code'
         when f.basis = 'departed' then f.culprits_words
-            || if(f.absent_count > 0, ' left first, as every other rank lost a peer, and its log is '
-                    'missing',
+            || if(f.absent_count > 0,
+                ' left first, as every other rank lost a peer, and its log is missing',
                 ' ended and printed no reason, and the others lost their connections: a process or '
                     'the host may be gone')
         when f.culprit_rank is not null then f.culprits_words
