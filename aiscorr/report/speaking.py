@@ -14,11 +14,12 @@ RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
 #: Tags before the words of a worker's line: `[PG ID 0 PG GUID 0(default_pg) Rank 2]`, `[rank2]`, `:`.
 _TAGS = re.compile(r"^(?:\s*(?:\[[^\][]{1,80}\]|:))+\s*(?=\w)")
 _LEVELS = re.compile(r"^\s*(?:(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\b[\s:|-]*)+(?=\w)")
-#: Members of a JSON record before its words, and the level, rank, logger and place in the source before others.
+#: Members of a record of JSON or logfmt before its words; level, rank, logger and place in the source before others.
 _PARTS = re.compile(
     r'''^(?:(?:, *"\w+": *(?:"[^"]*"|\{[^{}]*\}|[\w.]+))*, *"(?:msg|message)": *"'''
     r"|(?: *[|-] *|\]\[[\w.]+\]\[|\] +)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: *[|-]|\] -|) +"
-    r"(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*)"
+    r"(?:rank \d+ *[|:-] +|[\w.<>:]+ - +)*"
+    r'| *(?:[\w.]{1,40}=[^ "]{1,80} )*(?:event|msg|message)=")'
 )
 
 
