@@ -63,7 +63,6 @@ select
     n.witness_id as node_id,
     min(n.utc_ns) as started_ns,
     max(n.utc_ns) as ended_ns,
-    list_sort(list(distinct n.peer_id)) as peer_ids,
     count(distinct n.peer_id) as peer_count,
     arg_min(n.file_id, (n.utc_ns, n.file_id, n.line_no)) as file_id,
     arg_min(n.line_no, (n.utc_ns, n.file_id, n.line_no)) as line_no,

@@ -3,7 +3,7 @@
 -- grain: one row an outage of a node
 -- reads: node_witness, isolated_node, threshold
 -- stored: yes
--- note: What a node says of its peers that is itself cut off (isolated_node) is no sign of theirs.
+-- note: What a node says of any peer that is itself cut off (isolated_node) is no sign of theirs.
 -- note: A target that leaves the map since it lost its last mountpath has a disk fault: it runs on.
 -- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and
 -- note: ended again by its own log, or is missed notice_s later or more, had another, and so had
@@ -25,7 +25,6 @@ with lived as (
         and not (effect in ('cut', 'unreachable', 'down')
             and exists (select 1 from isolated_node as i
                 where i.cluster = w.cluster and i.node_id = w.witness_id
-                    and list_contains(i.peer_ids, w.node_id)
                     and w.utc_ns between i.started_ns and i.ended_ns))
         and not ((effect = 'removed' or pattern = 'ais_self_removal')
             and exists (from node_witness as d
