@@ -34,7 +34,7 @@ _SERVICES = tuple(
         (
             "another_service",
             "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
-            "|sqlalchemy|kafka",
+            "|sqlalchemy|kafka|ray/(?:dashboard|autoscaler|job_submission)",
         ),
     )
 )
