@@ -6,7 +6,8 @@
 -- note: Somebody left first, and who lost a peer did not. is_gone: it is one of these ranks, or
 -- note: their host as a whole: the number of ranks is stated, nothing else was wrong, and their own
 -- note: lines go on until the steps of the others end, so that their log was not cut. A rank that
--- note: alone has no log at all is the one: nobody else is left.
+-- note: alone has no log at all is the one: nobody else is left. line_no: in their own file alone a
+-- note: launcher was asked to stop.
 create or replace view departed_rank as
 with lost as (
     select job_id, attempt
@@ -14,6 +15,14 @@ with lost as (
     where signal = 'victim' and is_peer_lost
     group by job_id, attempt
     having count(*) = count(rank)
+),
+signalled as (
+    select job_id, attempt, any_value(file_id) as file_id,
+        arg_min(line_no, (utc_ns, line_no)) as line_no, min(utc_ns) as stopped_ns
+    from failure_signal
+    where pattern = 'torchrun_agent_signalled'
+    group by job_id, attempt
+    having min(file_id) = max(file_id)
 ),
 said as (
     select
@@ -27,8 +36,9 @@ said as (
 wordless as (
     select
         r.job_id, r.attempt, r.rank, r.file_id, r.is_absent, h.place, h.place_count, h.rank_count,
+        g.line_no,
         a.is_world_stated and a.timeout_count + a.crash_count + a.launcher_count = 0
-            and a.cancel_ns is null as is_plain,
+            and coalesce(a.cancel_ns = g.stopped_ns, a.cancel_ns is null) as is_plain,
         coalesce(s.said_ns >= p.step_ns - greatest(2 * p.interval_ns, t.value * 1e9), false)
             as is_heard
     from failed_rank as r
@@ -37,6 +47,8 @@ wordless as (
     join threshold as t on t.name = 'notice_s'
     left join rank_host as h on h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank
     left join last_step as p on p.job_id = r.job_id and p.attempt = r.attempt
+    left join signalled as g on g.job_id = r.job_id and g.attempt = r.attempt
+        and g.file_id = r.file_id
     left join said as s on s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank
     anti join (
         select job_id, attempt, rank from failure_signal
@@ -45,7 +57,7 @@ wordless as (
         on e.job_id = r.job_id and e.attempt = r.attempt and e.rank = r.rank
 )
 select
-    job_id, attempt, rank, file_id,
+    job_id, attempt, rank, file_id, line_no,
     bool_and(is_plain and (is_heard or is_absent)) over same
         and case
             when count(*) over same = 1

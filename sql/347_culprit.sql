@@ -193,7 +193,7 @@ candidate as (
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect
         where basis = 'exited'
     union all
-    select job_id, attempt, rank, 'departed', 0.5, file_id, null, null, 7 from departed_rank
+    select job_id, attempt, rank, 'departed', 0.5, file_id, line_no, null, 7 from departed_rank
     where is_gone
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from silent

@@ -2,13 +2,14 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, last_step, ais_event, node_fault, fault_kind, threshold
+-- reads: step_slowdown, last_step, ais_event, node_fault, fault_kind, departed_rank, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
 -- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
 -- note: were overdue. Blind while the log of a rank is missing: it may have failed first, and the
 -- note: rest was cancelled for it. An interrupt shows where each rank stood, as a stack does. What
--- note: somebody had changed in AIStore as the steps ended is said, and proves nothing.
+-- note: somebody had changed in AIStore as the steps ended is said, and proves nothing. Where the
+-- note: launcher of some ranks alone was asked to stop, the others lost them to that.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, file_id, line_no, pattern,
@@ -98,19 +99,21 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled then 'quiet'
+    case when h.job_id is not null then 'fired' when not a.is_cancelled then 'quiet'
         when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job)
         and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end
         as state,
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
-    case when s.failure_id is null and d.job_id is null and b.failure_id is null
+    case when h.job_id is not null then if(f.fault_count > 0, 'undetermined', 'innocent')
+        when s.failure_id is null and d.job_id is null and b.failure_id is null
         and o.failure_id is null and c.job_id is null and p.job_id is not null
         and a.cancel_ns is not null
             then 'innocent'
         else 'undetermined' end
         as storage_verdict,
-    'the job was cancelled'
+    if(h.job_id is not null, f.culprits_words || ' ended as the launcher there was asked to stop, '
+            'and the others lost a peer', 'the job was cancelled'
         || case when coalesce(o.failure_id, c.job_id) is not null or p.job_id is null then ''
             else ' while it went on' end
         || ', by somebody or by the scheduler; nothing had failed before'
@@ -121,7 +124,7 @@ select
         || coalesce('; in AIStore ' || g.what || ' had been changed at '
             || strftime(make_timestamp_ns(g.utc_ns)::timestamp, '%H:%M:%S')
             || ' UTC, as the steps ended', '')
-        || coalesce('; as it was interrupted, ' || c.words, '') as statement,
+        || coalesce('; as it was interrupted, ' || c.words, '')) as statement,
     list_filter([
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
         'why': case w.pattern
@@ -163,5 +166,8 @@ left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join (select distinct job_id, attempt from step_time) as p
     on p.job_id = f.job_id and p.attempt = f.attempt
 left join stood as o on o.failure_id = f.failure_id
+left join (select distinct job_id, attempt from departed_rank where is_gone and line_no is not null)
+    as h
+    on h.job_id = f.job_id and h.attempt = f.attempt and f.basis = 'departed'
 left join borne as b on b.failure_id = f.failure_id
 left join changed as g on g.failure_id = f.failure_id
