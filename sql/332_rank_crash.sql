@@ -147,7 +147,7 @@ foretold as (
     group by p.file_id, p.line_no, p.rank, p.pattern
     having p.pattern <> 'storage_transfer_failed' or count(*) >= 3
     union all
-    select distinct p.file_id, p.line_no, p.rank, 'storage_read_failed', 'storage_io'
+    select distinct p.file_id, p.line_no, p.rank, 'storage_given_up', 'storage_io'
     from told as p
     join failure_signal as h on h.job_id = p.job_id and h.attempt = p.attempt
         and h.signal = 'retry' and h.tier = 'data_io' and coalesce(h.rank, p.rank) = p.rank

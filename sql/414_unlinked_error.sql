@@ -65,7 +65,9 @@ judged as (
             and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,
         is_refused and o.ended_ns <= u.crash_latest_ns + 5000000000
-            and (v.is_storage_cleared or n.role = 'target') as is_gone,
+            and (v.is_storage_cleared or n.role = 'target' and u.status_code is null
+                and u.crash_node_id is null)
+            as is_gone,
         regexp_matches(u.crash_pattern,
             'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'
                 '|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed'

@@ -14,7 +14,8 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, is_packed, label_of, margin_of, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, label_of, margin_of, quote_depth
+from aiscorr.parse.packed import is_packed
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader

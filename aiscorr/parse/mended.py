@@ -6,7 +6,6 @@ What readers see is the mended text; rows get the numbers and places of the orig
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from bisect import bisect_right
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
+from aiscorr.parse.packed import unpacked
 from aiscorr.parse.search.chunks import BlockReader
 from aiscorr.parse.values import Value
 from aiscorr.parse.whole import sum_up
@@ -29,14 +29,12 @@ _LABEL_BYTES, _LEAST_LABELLED, _ODD_SHARE = 120, 8, 0.05
 #: A line that opens or closes a block of code, with the language that may stand behind the mark.
 _FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[\w+-]*\s*$")
 _TICK = b"`"
-#: What Docker's json-file driver writes: one line of a program in each of its own.
-_PACKED = re.compile(rb'\{"log": ?"')
 
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: whether Docker packed each line, how deep it is quoted, what a collector put before each
-    line, how far it is indented, whether it is shown as code, at which width a terminal broke it, and which lines
+    """What was done to a text: whether a collector packed each line, how deep it is quoted, what a collector put before
+    each line, how far it is indented, whether it is shown as code, at which width a terminal broke it, and which lines
     besides are the rest of the line above, by their numbers."""
 
     is_packed: bool = False
@@ -90,24 +88,6 @@ def quote_depth(lines: Sequence[bytes]) -> int:
         depth += 1
         filled = [rest for line in marked if (rest := unquoted(line, 1)).strip()]
     return depth
-
-
-def is_packed(lines: Sequence[bytes]) -> bool:
-    """Whether Docker's json-file driver wrote nearly all lines."""
-    filled = [line for line in lines if line.strip()]
-    return sum(_PACKED.match(line) is not None for line in filled) > _QUOTED_SHARE * len(filled)
-
-
-def unpacked(line: bytes) -> bytes:
-    """The line of a program in one of Docker's json-file driver, behind time and stream as a CRI file has them."""
-    if not _PACKED.match(line):
-        return line
-    try:
-        record = json.loads(line)
-        text, moment = str(record["log"]).rstrip("\n").replace("\n", " "), record["time"]
-    except (ValueError, KeyError, RecursionError):
-        return line
-    return f"{moment} {record.get('stream', 'stdout')} F {text}".encode("utf-8", "replace")
 
 
 def label_of(lines: Sequence[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from aiscorr.errors import SourceError
 from aiscorr.parse.flight.pickled import MAX_BYTES, DumpError, load_dump
 from aiscorr.parse.flight.recorder import FlightDump, parse_dump
-from aiscorr.parse.mended import unpacked
+from aiscorr.parse.packed import unpacked
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc

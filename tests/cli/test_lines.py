@@ -60,6 +60,16 @@ def test_a_line_of_an_archive(run: Command, own: tuple[Path, Path], tmp_path: Pa
     assert done.code == 0 and done.out.splitlines()[1].startswith("> 32  [rank5]: AISBatchLoaderError")
 
 
+def test_a_failure_without_a_time(run: Command, tmp_path: Path) -> None:
+    """A failure none of whose lines has a time has no order of time; what to ask for instead is said."""
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "train.log").write_text("[rank0]: ValueError: no loss\n", "utf-8")
+    db = str(tmp_path / "a.duckdb")
+    assert run("--db", db, "ingest", str(tmp_path / "job")).code == 0
+    done = run("--db", db, "lines", "latest")
+    assert done.code == 2 and "none of its lines has a time" in done.err and "aiscorr lines FILE:1" in done.err
+
+
 def test_a_file_that_was_not_ingested(run: Command, tmp_path: Path) -> None:
     """Any file can be looked at, without a database too; its times are not known then, and its codes do no harm."""
     path = tmp_path / "plain.log.gz"

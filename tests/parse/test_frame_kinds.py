@@ -27,7 +27,11 @@ def raised(exception: str, *frames: str) -> Row:
         (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "tracker_connection_lost", "log_upload"),
         (("huggingface_hub/file_download.py", "requests/adapters.py"), "multiprocessing_peer_gone", "hub_wait"),
         (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "another_service"),
-        (("ray/dashboard/modules/job/job_head.py", "aiohttp/client.py"), "multiprocessing_peer_gone", "another_service"),
+        (
+            ("ray/dashboard/modules/job/job_head.py", "aiohttp/client.py"),
+            "multiprocessing_peer_gone",
+            "another_service",
+        ),
     ],
 )
 def test_a_bare_reset(frames: tuple[str, ...], pattern: str, kind: str) -> None:

@@ -18,16 +18,15 @@ from aiscorr.parse.detect import HEAD_BYTES
 from aiscorr.parse.mended import (
     Mending,
     is_all_code,
-    is_packed,
     is_padded,
     label_of,
     label_regex,
     margin_of,
     quote_depth,
-    unpacked,
     unquoted,
     width_of,
 )
+from aiscorr.parse.packed import is_packed, unpacked
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi

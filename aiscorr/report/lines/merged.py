@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from aiscorr.errors import SourceError
+from aiscorr.errors import SourceError, UsageError
 from aiscorr.parse.redact import redact
 from aiscorr.query.formats import printable
 from aiscorr.report.lines.moments import Moments
@@ -90,19 +90,25 @@ class _Source:
 
 
 def span_of(connection: duckdb.DuckDBPyConnection, failure_id: str, before_s: float, after_s: float) -> Span:
-    """The window of a failure with what its report names near it, and so many seconds before and after that."""
+    """The window of a failure with what its report names near it, and so many seconds before and after that.
+
+    Raises UsageError where no line of it has a time.
+    """
     job_id, cluster, first_ns, last_ns = connection.execute(
         "select job_id, cluster, epoch_ns(coalesce(window_started_at, hang_started_at, first_error_at, ended_at)),"
         " epoch_ns(coalesce(window_ended_at, ended_at, hang_started_at, first_error_at))"
         " from failure where failure_id = ?", [failure_id],
     ).fetchall()[0]  # fmt: skip
-    first_ns = first_ns or 0
+    if first_ns is None:
+        raise UsageError(
+            "none of its lines has a time", where=failure_id, try_this="aiscorr lines FILE:1, with a file of the job"
+        )
     last_ns = last_ns or first_ns
     named = [int(row[0]) for row in connection.execute(_NAMED, {"id": failure_id}).fetchall()]
     near = [moment for moment in named if first_ns - _FAR_NS <= moment <= last_ns + _FAR_NS]
     named += first_ns, last_ns
-    first_ns = min(first_ns, *near) - round(before_s * _SECOND_NS)
-    last_ns = max(last_ns, *near) + round(after_s * _SECOND_NS)
+    first_ns = min((first_ns, *near)) - round(before_s * _SECOND_NS)
+    last_ns = max((last_ns, *near)) + round(after_s * _SECOND_NS)
     return Span(failure_id, job_id, cluster, first_ns, last_ns, min(named), max(named))
 
 
