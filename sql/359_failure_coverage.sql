@@ -168,7 +168,9 @@ select
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
     list(s.node_id order by s.node_id)
         filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,
-    min(s.ended_ns) filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ns,
+    list(s.node_id || ' after ' || strftime(make_timestamp_ns(s.ended_ns)::timestamp, '%H:%M:%S')
+        order by s.node_id)
+        filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_words,
     coalesce(bool_or(l.is_followed), false) as is_followed,
     coalesce(bool_or(l.is_watched), false) as is_watched,
     coalesce(max(t.top_weight), 0.0) as fault_weight,

@@ -20,7 +20,7 @@ base as (
         f.failure_id, f.failure_class, f.storage_verdict, f.window_started_at, f.window_ended_at,
         c.stall_ns, a.endpoint,
         coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids,
-            l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
+            l.short_words, l.is_followed, l.cluster, l.is_cluster_sure,
         greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0)
             as unnamed_count,
         coalesce(strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to '
@@ -172,13 +172,11 @@ every as (
     union all
     select failure_id, 2,
         'AIStore node' || case len(short_ids) when 1 then ' ' else 's ' end
-            || array_to_string(short_ids[1:8], ', ')
+            || array_to_string(short_words[1:8], ', ')
             || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more'
-                else '' end
-            || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
-        case len(short_ids) when 1 then 'its log ends ' else 'their logs end up to ' end
-            || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar
-            || ' s before the ranks stopped at '
+                else '' end,
+        case len(short_ids) when 1 then 'its log ends' else 'their logs end' end
+            || ' before the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
             || '; a fault that began later is not seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'

@@ -23,8 +23,9 @@ launcher as (
         'rank ' || s.rank::varchar || ', which torchrun lists as root cause' as what,
         'it is the first process of its node that exited, not the first that failed: '
             || case
-                when r.role in ('initiator', 'waiting', 'ahead')
+                when r.role = 'initiator'
                     then 'it waited in the collective and its own time-out ended it'
+                when r.role in ('waiting', 'ahead') then 'it waited in the collective'
                 when r.role = 'notified' then 'it was only notified of another rank''s time-out'
                 else 'it went down after rank ' || l.culprit_rank::varchar end
                 as because,
