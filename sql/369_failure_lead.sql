@@ -116,7 +116,8 @@ select
     v.is_storage_seen or is_tie_proven or coalesce(z.takes_away and n.weight >= 0.9, false)
         as is_link_seen,
     is_link_seen and link_score >= t.value as is_tied,
-    v.cluster, v.node_count, v.covered_count, v.node_total, v.is_followed, v.short_ids, v.short_words,
+    v.cluster, v.node_count, v.covered_count, v.node_total, v.is_followed, v.short_ids,
+    v.short_words,
     v.uncovered_ids, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
     v.is_cluster_sure, v.is_storage_seen, v.is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,

@@ -109,7 +109,7 @@ every as (
     union all by name
     select
         failure_id, job_id, 'storage' as "of", 'log' as kind, 'missing' as state,
-        'no log of an AIStore cluster that the job used was read' as because
+        'no log that was read is known to be of the job''s AIStore cluster and its time' as because
     from failure_case as f
     where not exists (from used as u where u.failure_id = f.failure_id)
     union all by name

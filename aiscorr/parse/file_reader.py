@@ -15,7 +15,7 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
 from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, label_of, margin_of, quote_depth
-from aiscorr.parse.packed import is_packed
+from aiscorr.parse.packed import packing_of
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -131,7 +131,7 @@ class FileReader:
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
         lines = head.split(b"\n")
-        marks = is_packed, quote_depth, margin_of, is_all_code, label_of
+        marks = packing_of, quote_depth, margin_of, is_all_code, label_of
         if found.kind == "unknown" and not any(mark(lines) for mark in marks):
             return None
         mending = self._worker_reader().broken_lines.look(head)

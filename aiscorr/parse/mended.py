@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.packed import unpacked
+from aiscorr.parse.packed import Packing
 from aiscorr.parse.search.chunks import BlockReader
 from aiscorr.parse.values import Value
 from aiscorr.parse.whole import sum_up
@@ -33,11 +33,11 @@ _TICK = b"`"
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: whether a collector packed each line, how deep it is quoted, what a collector put before
+    """What was done to a text: how a collector packed each line, how deep it is quoted, what a collector put before
     each line, how far it is indented, whether it is shown as code, at which width a terminal broke it, and which lines
     besides are the rest of the line above, by their numbers."""
 
-    is_packed: bool = False
+    packing: Packing | None = None
     quote_depth: int = 0
     label: re.Pattern[bytes] | None = None
     margin: int = 0
@@ -50,7 +50,9 @@ class Mending:
     def is_needed(self) -> bool:
         """Whether anything is to be mended."""
         return (
-            self.is_packed or self.breaks_lines or bool(self.quote_depth or self.label or self.margin or self.is_code)
+            self.packing is not None
+            or self.breaks_lines
+            or bool(self.quote_depth or self.label or self.margin or self.is_code)
         )
 
     @property
@@ -60,7 +62,7 @@ class Mending:
 
     def bare(self, line: bytes) -> bytes:
         """A line without marks of a quotation or of code, without the label and the margin."""
-        line = unquoted(unpacked(line) if self.is_packed else line, self.quote_depth)
+        line = unquoted(line if self.packing is None else self.packing.line(line), self.quote_depth)
         if self.label is not None and (found := self.label.match(line)) is not None:
             line = line[found.end() :]
         if self.is_code:
@@ -189,6 +191,7 @@ class MendedStream:
         self._stream = stream
         self._raw = BlockReader(stream, byte_count=byte_count)
         self._pieces = self._mend(mending)
+        self.packing = mending.packing
         self._rest = b""
         #: For each line of the mended text: where it begins there, and the original line it begins with.
         self._starts, self._offsets, self._line_nos = array("q"), array("q"), array("q")
@@ -273,7 +276,7 @@ class MendedSink(PartSink):
 
     def add(self, table_name: str, values: dict[str, Value]) -> None:
         """One row."""
-        placed = dict(values)
+        placed = dict(values) if self._stream.packing is None else self._stream.packing.row(values)
         for name in _NUMBERS:
             if isinstance(number := placed.get(name), int):
                 placed[name] = self._stream.line_no_of(number)

@@ -15,7 +15,6 @@ from typing import TypeVar
 from aiscorr.errors import SourceError
 from aiscorr.parse.flight.pickled import MAX_BYTES, DumpError, load_dump
 from aiscorr.parse.flight.recorder import FlightDump, parse_dump
-from aiscorr.parse.packed import unpacked
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc
@@ -206,7 +205,7 @@ def _is_same(stored: str | None, raw: bytes) -> bool:
     if stored is None or is_statistics(stored):
         return b"{" in raw and _counters(stored or "") <= _counters(raw.decode("utf-8", "replace"))
     wanted = redact(strip_ansi(stored)).strip()  # what is taken out grows with the versions
-    text = redact(strip_ansi(unpacked(raw).decode("utf-8", "replace"))).strip()
+    text = redact(strip_ansi(raw.decode("utf-8", "replace"))).strip()
     return text.startswith(wanted) or wanted in text
 
 

@@ -26,7 +26,7 @@ from aiscorr.parse.mended import (
     unquoted,
     width_of,
 )
-from aiscorr.parse.packed import is_packed, unpacked
+from aiscorr.parse.packed import packing_of
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi
@@ -65,18 +65,18 @@ class BrokenLines:
         lines = head.split(b"\n")
         if len(head) >= HEAD_BYTES or not lines[-1]:
             lines.pop()
-        packed = is_packed(lines)
-        if packed:
-            lines = [unpacked(line) for line in lines]
+        packing = packing_of(lines)
+        if packing is not None:
+            lines = [packing.line(line) for line in lines]
         depth = quote_depth(lines)
         if depth:
             lines = [unquoted(line, depth) for line in lines]
         label = self._label(lines)
         if label is not None:
             lines = [Mending(label=label).bare(line) for line in lines]
-        shape = Mending(packed, depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
+        shape = Mending(packing, depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
         if shape.margin or shape.is_code:
-            unquoted_shape = replace(shape, is_packed=False, quote_depth=0, label=None)
+            unquoted_shape = replace(shape, packing=None, quote_depth=0, label=None)
             lines = [unquoted_shape.bare(line) for line in lines]
         if b"\x1b" in head:
             lines = [_plain(line) for line in lines]
