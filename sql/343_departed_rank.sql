@@ -6,11 +6,13 @@
 -- note: Somebody left first, and who lost a peer did not. is_gone: it is one of these ranks, or
 -- note: their host as a whole: the number of ranks is stated, nothing else was wrong, and their own
 -- note: lines go on until the steps of the others end, so that their log was not cut. A rank that
--- note: alone has no log at all is the one: nobody else is left. line_no: in their own file alone a
+-- note: alone has no log at all is the one where a peer's end closed a connection: nobody else is
+-- note: left, and a network would have let it time out. line_no: in their own file alone a
 -- note: launcher was asked to stop.
 create or replace view departed_rank as
 with lost as (
-    select job_id, attempt
+    select job_id, attempt,
+        bool_or(regexp_matches(text, '(?i)(closed|reset) by peer')) as is_closed
     from failure_signal
     where signal = 'victim' and is_peer_lost
     group by job_id, attempt
@@ -35,7 +37,8 @@ said as (
 ),
 wordless as (
     select
-        r.job_id, r.attempt, r.rank, r.file_id, r.is_absent, h.place, h.place_count, h.rank_count,
+        r.job_id, r.attempt, r.rank, r.file_id, r.is_absent, l.is_closed, h.place, h.place_count,
+        h.rank_count,
         g.line_no,
         a.is_world_stated and a.timeout_count + a.crash_count + a.launcher_count = 0
             and coalesce(a.cancel_ns = g.stopped_ns, a.cancel_ns is null) as is_plain,
@@ -61,7 +64,7 @@ select
     bool_and(is_plain and (is_heard or is_absent)) over same
         and case
             when count(*) over same = 1
-                then is_absent or any_value(rank_count) over same >= 2
+                then if(is_absent, is_closed, any_value(rank_count) over same >= 2)
             else not bool_or(is_absent) over same
                 and count(*) over same * 2 <= any_value(rank_count) over same
                 and min(place) over same = max(place) over same
