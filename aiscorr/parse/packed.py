@@ -15,7 +15,7 @@ _SHARE = 0.8
 _EPOCH = datetime(1970, 1, 1)
 #: What the name of a host or a program does not have.
 _NO_NAME = re.compile(r"[^\w.-]")
-#: What `unpacked` puts in front of a program's line.
+#: What `Packing.line` puts in front of a program's line.
 _HEAD = re.compile(r"\d{4}-\d\d-\d\dT\S+ (?:std(?:err|out) F |\S+ \S+\[\w+\]: )(?:\[rank \d{1,6}\] )?")
 
 
@@ -55,11 +55,6 @@ def packing_of(lines: Sequence[bytes]) -> Packing | None:
     return next(
         (one for one in _PACKINGS if sum(map(bool, map(one.begins.match, filled))) > _SHARE * len(filled)), None
     )
-
-
-def unpacked(raw: bytes) -> bytes:
-    """The line in a record of any form."""
-    return next((one.line(raw) for one in _PACKINGS if one.begins.match(raw)), raw)
 
 
 def _of_docker(line: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from lines import AIS_HEADER, events, read_text
 
-from aiscorr.parse.packed import unpacked
+from aiscorr.parse.packed import packing_of
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,5 @@ def test_lines_that_a_collector_packed(record: Callable[[str], dict[str, object]
 )
 def test_a_packed_line(line: str, text: str) -> None:
     """A record becomes the line of a program behind its time, its rank if it tells one; what is none stays as it is."""
-    assert unpacked(line.encode()).decode() == text
+    packing = packing_of([line.encode()])
+    assert (line if packing is None else packing.line(line.encode()).decode()) == text
