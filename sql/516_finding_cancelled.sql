@@ -2,7 +2,7 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, last_step, ais_event, node_fault, fault_kind, departed_rank, threshold
+-- reads: step_slowdown, last_step, ais_event, node_fault, fault_kind, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
 -- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
@@ -99,20 +99,20 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when h.job_id is not null then 'fired' when not a.is_cancelled then 'quiet'
+    case when h.is_apart then 'fired' when not a.is_cancelled then 'quiet'
         when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job)
         and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end
         as state,
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
-    case when h.job_id is not null then if(f.fault_count > 0, 'undetermined', 'innocent')
+    case when h.is_apart then if(f.fault_count > 0, 'undetermined', 'innocent')
         when s.failure_id is null and d.job_id is null and b.failure_id is null
         and o.failure_id is null and c.job_id is null and p.job_id is not null
         and a.cancel_ns is not null
             then 'innocent'
         else 'undetermined' end
         as storage_verdict,
-    if(h.job_id is not null, f.culprits_words || ' ended as the launcher there was asked to stop, '
+    if(h.is_apart, f.culprits_words || ' ended as the launcher there was asked to stop, '
             'and the others lost a peer', 'the job was cancelled'
         || case when coalesce(o.failure_id, c.job_id) is not null or p.job_id is null then ''
             else ' while it went on' end
@@ -166,8 +166,6 @@ left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join (select distinct job_id, attempt from step_time) as p
     on p.job_id = f.job_id and p.attempt = f.attempt
 left join stood as o on o.failure_id = f.failure_id
-left join (select distinct job_id, attempt from departed_rank where is_gone and line_no is not null)
-    as h
-    on h.job_id = f.job_id and h.attempt = f.attempt and f.basis = 'departed'
+cross join lateral (select f.basis = 'departed' and f.basis_line_no is not null as is_apart) as h
 left join borne as b on b.failure_id = f.failure_id
 left join changed as g on g.failure_id = f.failure_id
